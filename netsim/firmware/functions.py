@@ -12,9 +12,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import chain
 from math import prod
 from textwrap import dedent, fill
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netsim.firmware.values import (  # isort: skip
-    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
-    Array, Struct, UnsupportedError, Value, built, converted, declared, is_whole, joined, literal, number, several,
+    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, POLICY, SHIFT, TIMES, UNARY, WHOLE,
+    Array, Struct, UnsupportedError, Value, converted, declared, joined, literal, number, several,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -40,58 +40,50 @@ _MATHS = {"exp", "log", "log2", "sqrt", "floor", "expm1", "log1p"}
 
 
 class Function:
-    """A function in C: its `code`, what it `returns`, and which of its parameters it `writes`; `given` are known."""
+    """A function in C: its `code`, what it `returns`, and which of its parameters it `writes`, as far as is known."""
 
-    def __init__(self, program: Program, function: Any, kinds: Sequence[Any], name: str, given: Sequence[Value] = ()):
-        self.program, self.name, self._function, self._scope = program, name, function, function.__globals__
+    def __init__(self, program: Program, function: Any, kinds: Sequence[Any]) -> None:
+        self.program, self._function, self._scope = program, function, function.__globals__
         tree: Any = ast.parse(dedent(inspect.getsource(function))).body[0]
         self._tree, self.arguments = tree, [one.arg for one in tree.args.args]
-        self.kinds = dict(zip(self.arguments, kinds, strict=True))
-        self._bound: dict[str, Value] = dict(zip(self.arguments, given, strict=False))
-        self._bound |= {one: Value(f"policy->{kind.whole}", kind) for one, kind in self.kinds.items() if is_whole(kind)}
-        names = (one for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
-        self._stored = Counter(one.id for one in names)
+        given = dict(zip(self.arguments, kinds, strict=True))
+        # in C the policy stands for all that a rule knows, and None for nothing
+        whole = {one: Value(f"policy->{kind.whole}", kind) for one, kind in given.items() if getattr(kind, "whole", "")}
+        self.kinds: dict[str, Any] = {"policy": POLICY} if whole else {}
+        self.kinds |= {name: kind for name, kind in given.items() if name not in whole}
+        self.taken = [name for name, kind in self.kinds.items() if kind != NONE]
+        self._stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        self.name = self.code = ""
         self.returns: Any = None
         self.writes: set[str] = set()
-        self._pointed: dict[str, str] = {}  # from a variable that points to a part of an array to whose part it is
+        self._roots: dict[str, frozenset[str]] = {}  # of variables that point to parts of arrays
+        self._whole = self._bound = whole
         self._lines: list[tuple[int, str]] = []
         self._depth = self._count = 0
-        self._at: Any = tree
 
-    def translated(self) -> Function:
-        """Write it in C, again until no kind changes."""
-        before: object = None
-        while before != (state := (dict(self.kinds), self.returns, set(self.writes))):
-            before = state
-            self._lines, self._count = [], 0
-            try:
-                self._body(self._tree.body)
-            except UnsupportedError:
-                raise
-            except (KeyError, AttributeError, TypeError, ValueError) as error:
-                line = inspect.getsourcelines(self._function)[1] + self._at.lineno - 1
-                text = ast.unparse(self._at).partition("\n")[0][:70]
-                said = f"{inspect.getsourcefile(self._function)}:{line}: cannot be translated to C: {text}; {error}"
-                raise UnsupportedError(said) from error
-        top = dict.fromkeys(line for name in self.kinds for line in self._declare(name))
+    def translate(self, name: str) -> None:
+        """Write it in C; what is found of kinds holds from the next time on."""
+        self.name, self._bound, self._lines, self._count = name, dict(self._whole), [], 0
+        try:
+            self._body(self._tree.body)
+        except (ArithmeticError, LookupError, AttributeError, TypeError, ValueError) as error:
+            line = inspect.getsourcelines(self._function)[1] + self._at.lineno - 1
+            text = ast.unparse(self._at).partition("\n")[0][:70]
+            said = f"{inspect.getsourcefile(self._function)}:{line}: cannot be translated to C: {text}; {error}"
+            raise UnsupportedError(said) from error
+        top = [line for name in self.kinds for line in self._declare(name)]
         lines = ("    " * (depth + 1) + text for depth, text in self._lines)
         said = " ".join((ast.get_docstring(self._tree) or "").split("\n\n")[0].split()).replace("*/", "* /")
         note = [fill(f"/* {said} */", 118, subsequent_indent="   ")] * bool(said)
-        words = ["lpsm_policy *policy"] * any(map(is_whole, self.kinds.values()))
-        words += [self._declared(name) for name in self.taken]
-        head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({', '.join(words) or 'void'})"
+        words = ", ".join(map(self._declared, self.taken)) or "void"
+        head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({words})"
         self.code = "\n".join([*note, fill(head, 110, subsequent_indent=" " * 8), "{", *top, *lines, "}\n"])
-        return self
 
-    def evaluated(self) -> Value:
-        """Return what a function returns that does nothing but name parts of arrays, where all arguments are given."""
+    def evaluated(self, given: Sequence[Value]) -> Value:
+        """Return what a function returns that does nothing but name parts of arrays, of arguments that are known."""
+        self._bound = dict(zip(self.arguments, given, strict=True))
         self._body(self._tree.body[:-1])
         return self._value(self._tree.body[-1].value)
-
-    @property
-    def taken(self) -> list[str]:
-        """The arguments that it takes in C, where the policy stands for all that a rule knows, and None for nothing."""
-        return [name for name in self.arguments if self.kinds[name] != NONE and not is_whole(self.kinds[name])]
 
     def _declared(self, name: str) -> str:
         return declared(self.kinds[name], name, const=name not in self.writes)
@@ -99,9 +91,9 @@ class Function:
     def _declare(self, name: str) -> Iterator[str]:
         """Declare a variable where it is first set, if nothing outside of that block has it; else return what does."""
         kind, lines = self.kinds[name], self._lines
-        word = rf"(?<![.>])\b{'policy' if is_whole(kind) else name}\b"
+        word = rf"(?<![.>])\b{name}\b"
         at = [i for i, (_, text) in enumerate(lines) if re.search(word, text)]
-        if name not in self.arguments and at:
+        if name not in self.taken and at:
             (depth, text), within = lines[at[0]], lines[at[0] : at[-1]]
             first = re.fullmatch(rf"{word}( = ((?!{word}).)*)", text)
             if within and first and all(below >= depth for below, _ in within):
@@ -109,20 +101,19 @@ class Function:
                 return
             yield f"    {self._declared(name)} = {literal(0, kind) if isinstance(kind, str) else 'NULL'};"
         if kind != NONE and not any(re.search(rf"{word}(?! = )|=.*{word}", lines[i][1]) for i in at):
-            yield f"    (void){'policy' if is_whole(kind) else name};"
+            yield f"    (void){name};"
 
     # -- statements
 
     def _emit(self, text: str) -> None:
         self._lines.append((self._depth, text))
 
-    def _block(self, head: str, nodes: Sequence[ast.stmt], end: str = "}") -> None:
+    def _block(self, head: str, nodes: Sequence[ast.stmt]) -> None:
         self._emit(head)
         self._depth += 1
         self._body(nodes)
         self._depth -= 1
-        if end:
-            self._emit(end)
+        self._emit("}")
 
     def _body(self, nodes: Sequence[ast.stmt]) -> None:
         for self._at in nodes:
@@ -131,30 +122,31 @@ class Function:
                     pass
                 case ast.Expr(value):
                     self._emit(f"{self._value(value).code};")
-                case ast.While(test, body):
+                case ast.While(test, body, []):
                     self._block(f"while ({self._truth(test).code}) {{", body)
                 case ast.If(test, body, orelse):
                     if (holds := self._truth(test)).const is not None:
                         self._body(body if holds.const else orelse)
                     else:
-                        self._block(f"if ({holds.code}) {{", body, "" if orelse else "}")
+                        self._block(f"if ({holds.code}) {{", body)
                         if orelse:
+                            self._lines.pop()
                             self._block("} else {", orelse)
-                case ast.For(ast.Name(name), ast.Call(args=bounds), body):
-                    self._for(name, [self._value(one) for one in bounds], body)
-                case ast.For(ast.Name(name), table, body):
-                    self._for(name, [], body, self._value(table))
+                case ast.For(ast.Name(name), over, body, []):
+                    self._for(name, over, body)
                 case ast.Assign(targets, value):
                     self._assign(targets, value)
                 case ast.AnnAssign(target=target, value=value):
                     self._assign([target], value)
                 case ast.AugAssign(target, operator, value):
                     self._change(target, operator, self._value(value))
-                case ast.Return(value):
-                    self._emit(f"return {self._result(self._value(value))};" if value else "return;")
-                    return
-                case ast.Break() | ast.Continue():
+                case ast.Return(None) | ast.Break() | ast.Continue():
                     self._emit(f"{type(self._at).__name__.lower()};")
+                    return
+                case ast.Return(value):
+                    result = self._value(value)
+                    self.returns = joined(self.returns, result.kind)
+                    self._emit(f"return {converted(result, self.returns).code};")
                     return
                 case _:
                     raise ValueError("no such statement")
@@ -169,16 +161,18 @@ class Function:
             return value
         word, kind = self._temporary(), joined(None, value.kind)
         self._emit(f"const {declared(kind, word)} = {value.code};")
-        return Value(word, kind)
+        fields = kind.fields if isinstance(kind, Struct) else ()
+        return Value(word, kind, parts=tuple(Value(f"{word}.{name}", of) for name, of in fields))
 
-    def _for(self, name: str, bounds: list[Value], body: Sequence[ast.stmt], table: Value | None = None) -> None:
-        word = self._temporary() if table or name == "_" else name
-        if table:
-            bounds, self._bound[name] = (
-                [self._number(table.kind.shape[0])],
-                Value(f"{table.code}[{word}]", table.kind.of),
-            )
-        low, high, by = ([self._number(0)] * (len(bounds) == 1) + bounds + [self._number(1)])[:3]
+    def _for(self, name: str, over: ast.expr, body: Sequence[ast.stmt]) -> None:
+        match over:
+            case ast.Call(ast.Name("range"), given):
+                word, bounds = name if name != "_" else self._temporary(), self._each_of(given)
+            case _:
+                word, table = self._temporary(), self._value(over)
+                bounds = (self._number(table.kind.shape[0]),)
+                self._bound[name] = Value(f"{table.code}[{word}]", table.kind.of)
+        low, high, by = ((self._number(0),) * (len(bounds) == 1) + bounds + (self._number(1),))[:3]
         step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
         if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
             return
@@ -189,54 +183,35 @@ class Function:
         self._block(head, body)
         del self.kinds[name]  # which is a variable of this loop only
 
-    def _result(self, value: Value) -> str:
-        """Return what the function returns as its kind, which is what it says or what all that it returns has."""
-        kind = several([joined(None, part.kind) for part in value.parts]) if value.parts else value.kind
-        if isinstance(kind, str) and self._tree.returns:
-            kind = {"int": INT, "bool": BOOL}.get(ast.unparse(self._tree.returns), kind)
-        self.returns = joined(self.returns, kind)
-        return (built(self.returns, value.parts) if value.parts else converted(value, self.returns)).code
-
     def _assign(self, targets: Sequence[ast.expr], given: Any) -> None:
         value = self._value(given)
         if len(targets) > 1 and not isinstance(given, ast.Constant):
             value = self._held(value)
         for target in reversed(targets):
-            if isinstance(target, ast.Tuple):
-                self._unpack(target.elts, value, getattr(given, "elts", ()))
-            else:
-                self._set(target, value)
-
-    def _unpack(self, places: Sequence[ast.expr], value: Value, given: Sequence[ast.expr]) -> None:
-        """Assign several values as they are before any of them is assigned."""
-        parts = list(value.parts)
-        if not parts:  # what a call returns
-            held = self._held(value)
-            parts = [Value(f"{held.code}.{name}", kind) for name, kind in held.kind.fields]
-        for i, text in enumerate(map(ast.unparse, given)):
-            before = " ".join(ast.unparse(place).partition("[")[0] for place in places[:i])
-            if {*re.findall(r"\w+(?= |$)", before)} & {*re.findall(r"\w+", text)} or ("(" in text and "." in before):
-                parts[i] = self._held(parts[i])
-        for place, part in zip(places, parts, strict=True):
-            self._set(place, part)
+            self._set(target, value)
 
     def _set(self, target: ast.expr, value: Value) -> None:
-        if not isinstance(target, ast.Name):
+        if isinstance(target, ast.Tuple):
+            parts = list(value.parts)
+            for i, place in enumerate(target.elts):
+                owner, _, name = ast.unparse(place).partition("[")[0].rpartition(".")
+                changed = re.compile(rf"\b{name}\b" + r"|\w\(" * (owner != ""))  # in what is assigned behind it
+                parts[i + 1 :] = [self._held(one) if changed.search(one.code) else one for one in parts[i + 1 :]]
+                self._set(place, parts[i])
+        elif not isinstance(target, ast.Name):
             self._put(self._value(target), "=", value)
         elif (name := target.id) != "_":
             known = value.parts or (value.const is not None and value.kind == INT)
-            if known and self._stored[name] == 1 and name not in self.arguments:
+            if known and self._stored.count(name) == 1 and name not in self.arguments:
                 self._bound[name] = value
                 return
             self.kinds[name] = kind = joined(self.kinds.get(name), value.kind)
-            if isinstance(kind, Array):
-                self._pointed[name] = value.root
-                self._mark(value.root if name in self.writes else "")
-            self._emit(f"{name} = {value.pointer if isinstance(kind, Array) else converted(value, kind).code};")
+            self._roots[name] = self._roots.get(name, value.roots) | value.roots
+            self._emit(f"{name} = {converted(value, kind).code};")
 
     def _put(self, place: Value, sign: str, value: Value) -> None:
         """Set or change a field, an element, or each of an array."""
-        self._mark(place.root)
+        self.writes |= place.roots
         head, code, kind = "", place.code, place.kind
         if isinstance(kind, Array):
             at, kind = self._temporary(), kind.of
@@ -250,12 +225,6 @@ class Function:
             self.kinds[target.id] = result.kind
         in_place = sign in "+-*|&"
         self._put(self._value(target), f"{sign}=" if in_place else "=", value if in_place else result)
-
-    def _mark(self, name: str) -> None:
-        """Note that a variable, and the array that it is a part of, is written to."""
-        if name and name not in self.writes:
-            self.writes.add(name)
-            self._mark(self._pointed.get(name, ""))
 
     # -- expressions
 
@@ -272,13 +241,14 @@ class Function:
             case ast.Name(name):
                 return self._named(name)
             case ast.Tuple(parts):
-                return Value("", "", parts=self._each_of(parts))
+                return several(self._each_of(parts))
             case ast.Attribute(ast.Name(name), field) if inspect.ismodule(module := self._scope.get(name)):
                 return self.program.known(field, getattr(module, field), module.__name__)
-            case ast.Attribute(owner, field):
-                return self._field(self._value(owner), field)
-            case ast.Subscript(owner, place):
-                return self._part(self._value(owner), place.elts if isinstance(place, ast.Tuple) else [place])
+            case ast.Attribute(owner, field, context):
+                return self._field(self._value(owner), field, isinstance(context, ast.Store))
+            case ast.Subscript(owner, place, context):
+                places = place.elts if isinstance(place, ast.Tuple) else [place]
+                return self._part(self._value(owner), places, isinstance(context, ast.Store))
             case ast.UnaryOp(ast.Not(), operand):
                 found = self._truth(operand)
                 return Value(f"!{found.within(UNARY)}", BOOL, None if found.const is None else not found.const)
@@ -292,8 +262,7 @@ class Function:
             case ast.Compare(a, [ast.Is() | ast.IsNot() as operator], [_]):
                 return self._number((self._value(a).kind == NONE) == isinstance(operator, ast.Is))
             case ast.Compare(a, [ast.In()], [ast.Tuple(parts)]):
-                found = self._value(a)
-                return self._all([self._binary(ast.Eq(), found, self._value(one)) for one in parts], is_and=False)
+                return self._value(ast.BoolOp(ast.Or(), [ast.Compare(a, [ast.Eq()], [one]) for one in parts]))
             case ast.Compare(a, operators, others):
                 values = list(map(self._value, (a, *others)))
                 return self._all(map(self._binary, operators, values, values[1:]), is_and=True)
@@ -301,55 +270,56 @@ class Function:
                 holds = self._truth(test)
                 if holds.const is not None:
                     return self._value(a if holds.const else b)
-                return self._either(holds.within(OR), self._value(a), self._value(b))
+                x, y = self._value(a), self._value(b)
+                kind = joined(x.kind, y.kind)
+                code = f"{holds.within(OR)} ? {converted(x, kind).within(OR)} : {converted(y, kind).within(OR)}"
+                return Value(f"({code})" if isinstance(kind, Array) else code, kind, roots=x.roots | y.roots)
             case ast.Call(ast.Attribute(owner, "view"), [dtype]):
                 return self._view(self._value(owner), eval(ast.unparse(dtype), self._scope))
-            case ast.Call(ast.Attribute(owner, "sum"), []):
-                found = self._value(owner)
-                return Value(f"sum_of_{found.kind.of}({found.pointer}, {prod(found.kind.shape)})", found.kind.of)
-            case ast.Call(function, given):
+            case ast.Call(ast.Attribute(owner, "sum"), [], []):
+                found, of = converted(array := self._value(owner), array.kind), array.kind.of
+                return Value(f"sum_of_{of}({found.code}, {prod(found.kind.shape)})", of)
+            case ast.Call(function, given, []):
                 return self._call(eval(ast.unparse(function), self._scope), self._each_of(given))
         raise ValueError(ast.unparse(node)[:60])
 
     def _each_of(self, nodes: Sequence[ast.expr]) -> tuple[Value, ...]:
-        parts: list[Value] = []
-        for one in nodes:
-            parts += self._value(one.value).parts if isinstance(one, ast.Starred) else [self._value(one)]
-        return tuple(parts)
+        each = (self._value(one.value).parts if isinstance(one, ast.Starred) else (self._value(one),) for one in nodes)
+        return tuple(chain.from_iterable(each))
 
     def _named(self, name: str) -> Value:
         if name in self._bound:
             return self._bound[name]
         if name in self.kinds:
-            return Value(name, self.kinds[name], root=name)
+            return Value(name, self.kinds[name], roots=self._roots.get(name, frozenset()) | {name})
         if name in self._stored:
             raise ValueError(f"{name} is not set yet")
         return self.program.known(name, self._scope[name], self._scope["__name__"])
 
-    def _field(self, owner: Value, name: str) -> Value:
+    def _field(self, owner: Value, name: str, is_set: bool) -> Value:
         """Return a field of a record, or the size or the shape of an array."""
         if isinstance(owner.kind, Array):
-            sizes = tuple(map(self._number, owner.kind.shape))
-            return Value("", "", parts=sizes) if name == "shape" else self._number(prod(owner.kind.shape))
-        if (const := self.program.constant(owner.kind.name, name)) is not None:
+            shape = owner.kind.shape
+            return several(tuple(map(self._number, shape))) if name == "shape" else self._number(prod(shape))
+        if (const := self.program.constant(owner.kind.name, name, is_set)) is not None:
             return const
         arrow = "." if owner.code.startswith("&") or not owner.kind.pointer else "->"
         return Value(f"{owner.code.lstrip('&')}{arrow}{name}", dict(owner.kind.fields)[name])
 
-    def _part(self, owner: Value, places: Sequence[ast.expr]) -> Value:
+    def _part(self, owner: Value, places: Sequence[ast.expr], is_set: bool) -> Value:
         """Return an element or a part of an array, or one of several results."""
         if owner.parts:
             return owner.parts[int(self._value(places[0]).const)]
         if isinstance(owner.kind, Struct):  # the only record of a view
             return owner
         if owner.kind.whole == "ints" and not isinstance(places[0], ast.Slice):
-            return self.program.integer(self._value(places[0]), getattr(places[0], "id", ""))
+            return self.program.integer(self._value(places[0]), getattr(places[0], "id", ""), is_set)
         shape, terms, left = owner.kind.shape, [owner.at], []
         for i, (place, size) in enumerate(zip(places, shape, strict=False)):
             first = place.lower if isinstance(place, ast.Slice) else place
-            at = self._number(0) if first is None else self._value(first)
+            at = self._value(first or ast.Constant(0))
             if isinstance(place, ast.Slice):
-                left.append(self._length(place, at, size))
+                left.append(self._length(place, size))
             if at.const is not None and at.const < 0:
                 at = self._number(at.const + size)
             if at.const != 0:
@@ -357,18 +327,18 @@ class Function:
                 terms.append(at.within(PLUS) if stride == 1 else f"{at.within(TIMES)} * {stride}")
         rest, begin = (*left, *shape[len(places) :]), " + ".join(filter(None, terms))
         if rest:
-            return Value(owner.code, Array(owner.kind.of, rest), at.const, begin, owner.root)
-        return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, root=owner.root)
+            return Value(owner.code, Array(owner.kind.of, rest), at.const, begin, owner.roots)
+        return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, roots=owner.roots)
 
-    def _length(self, place: ast.Slice, low: Value, size: int) -> int:
+    def _length(self, place: ast.Slice, size: int) -> int:
         """Return how many numbers a part of an array has, which must be known."""
-        high = self._number(size) if place.upper is None else self._value(place.upper)
-        if None not in (low.const, high.const):
-            return int(high.const + (size if high.const < 0 else 0) - low.const)
-        match place.upper:
-            case ast.BinOp(first, ast.Add(), more) if place.lower and ast.unparse(first) == ast.unparse(place.lower):
-                return int(self._value(more).const)
-        raise ValueError("the length of a part must be known")
+        low, high = place.lower or ast.Constant(0), place.upper or ast.Constant(size)
+        found = self._binary(ast.Sub(), self._value(high), self._value(low)).const
+        if found is None and (more := ast.unparse(high).removeprefix(f"{ast.unparse(low)} + ")):
+            found = self._value(ast.parse(more, mode="eval").body).const
+        if found is None:
+            raise ValueError("the length of a part must be known")
+        return int(found + size * (found < 0))
 
     def _binary(self, operator: ast.operator | ast.cmpop, a: Value, b: Value) -> Value:
         """Return what an operator between two numbers gives."""
@@ -401,23 +371,15 @@ class Function:
             return left[0] if left else self._number(is_and)
         return Value((" && " if is_and else " || ").join(one.within(EQUAL) for one in left), BOOL)
 
-    def _either(self, test: str, a: Value, b: Value) -> Value:
-        kind = joined(a.kind, b.kind)
-        if isinstance(kind, Array):
-            return Value(f"({test} ? {a.pointer} : {b.pointer})", kind, root=a.root)
-        return Value(f"{test} ? {converted(a, kind).within(OR)} : {converted(b, kind).within(OR)}", kind)
-
     def _view(self, owner: Value, of: Any) -> Value:
         """Return integers as a record, an array as truth values, or the bits of a number as another."""
         if isinstance(of, np.dtype):
             return self.program.record(of, owner.const)
         if of is np.bool_:
-            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), root=owner.root)
-        return (
-            Value(f"bits_of({owner.code})", INT)
-            if of is np.int64
-            else Value(f"from_bits({owner.code})", self.program.real)
-        )
+            code = f"((uint8_t *){converted(owner, owner.kind).code})"
+            return Value(code, Array(BYTE, owner.kind.shape), roots=owner.roots)
+        name, kind = ("bits_of", INT) if of is np.int64 else ("from_bits", self.program.real)
+        return Value(f"{name}({owner.code})", kind)
 
     # -- calls
 
@@ -425,40 +387,35 @@ class Function:
         real = self.program.real
         return Value(f"{name}{'f' * (real == 'float')}({', '.join(converted(one, real).code for one in given)})", real)
 
-    def _call(self, function: Any, given: Sequence[Value]) -> Value:
+    def _call(self, function: Any, given: tuple[Value, ...]) -> Value:
         found, *more = given or (Value("", NONE),)
         match function.__name__:
             case "max" | "min" as name:
                 kind = INT if all(one.kind in WHOLE for one in given) else self.program.real
                 words = [converted(one, kind).code for one in given]
                 return Value(reduce(lambda a, b: f"{name}_of_{kind}({a}, {b})", words), kind)
-            case "int" | "int64":
-                return converted(found, INT) if found.kind in WHOLE else Value(f"to_whole({found.code})", INT)
-            case "float" | "float64":
-                return converted(found, self.program.real)
-            case "bool":
-                return converted(found, BOOL)
+            case "int" | "int64" if found.kind not in WHOLE:
+                return Value(f"to_whole({found.code})", INT)
+            case "int" | "int64" | "float" | "float64" | "bool" as name:
+                return converted(found, {"i": INT, "f": self.program.real, "b": BOOL}[name[0]])
             case "len":
                 return self._number(found.kind.shape[0])
             case "Plan":
-                return built(self.program.plan, given)
+                return converted(several(given), self.program.plan)
             case "block":
                 begin = " + ".join(filter(None, (found.at, more[0].code * (more[0].const != 0))))
                 shape = tuple(part.const for part in more[1].parts)
-                return Value(found.code, Array(found.kind.of, shape), at=begin, root=found.root)
+                return Value(found.code, Array(found.kind.of, shape), at=begin, roots=found.roots)
             case name if name in _MATHS:
                 return self._math(name, found)
-        signature = inspect.signature(function)
-        annotated = {"int": INT, "bool": BOOL, "float": self.program.real}
-        kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind
-            for one, value in zip(signature.parameters.values(), given, strict=True)]  # fmt: skip
-        if "Floats, " in str(signature.return_annotation):
-            return Function(self.program, inspect.unwrap(function), kinds, "", given).evaluated()
+        function, kinds = inspect.unwrap(function), [joined(None, value.kind) for value in given]
+        if "Floats, " in function.__annotations__.get("return", ""):
+            return Function(self.program, function, kinds).evaluated(given)
         called = self.program.function(function, kinds)
-        words, values = ["policy"] * any(map(is_whole, kinds)), dict(zip(called.arguments, given, strict=True))
+        words, values = [], dict(zip(called.arguments, given, strict=True)) | {"policy": Value("policy", POLICY)}
         for name in called.taken:
-            kind, value = called.kinds[name], values[name]
-            self._mark(value.root if name in called.writes else "")
-            words.append(value.pointer if isinstance(kind, Array) else converted(value, kind).code)
-        root = next((one.root for one in given if isinstance(one.kind, Array)), "")
-        return Value(f"{called.name}({', '.join(words)})", called.returns or "void", root=root)
+            self.writes |= values[name].roots if name in called.writes else set()
+            words.append(converted(values[name], called.kinds[name]).code)
+        roots = frozenset[str]().union(*(one.roots for one in given if isinstance(called.returns, Array)))
+        result = Value(f"{called.name}({', '.join(words)})", called.returns or "void", roots=roots)
+        return self._held(result) if isinstance(called.returns, Struct) and result.kind != self.program.plan else result

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from copy import copy
-from functools import cache
-from typing import Any
 
 from lpsm.native.entries import named_fields
 from netsim.policies.compiled import FlatFrame, FlatView, numbers_of_frame, numbers_of_view
@@ -22,20 +20,6 @@ class _Plan(ctypes.Structure):
     _fields_ = tuple((name, _TYPES[what]) for name, what in named_fields(Plan).items())
 
 
-@cache
-def _loaded(place: str) -> tuple[Any, str, tuple[int, ...]]:
-    """Return a library, the name of its policy, and what it says of it."""
-    try:
-        library = ctypes.CDLL(place)
-        library.lpsm_policy_plan.restype = _Plan
-        library.lpsm_policy_init.restype = library.lpsm_policy_observe.restype = None
-        name = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, "lpsm_policy_name")))
-        return library, name.decode(), tuple((ctypes.c_int64 * 6).in_dll(library, "lpsm_policy_facts"))
-    except (OSError, AttributeError, ValueError) as error:
-        text = " ".join(str(error).split())
-        raise ValueError(f"{place} is no library of an exported policy: {text.removeprefix(f'{place}: ')}") from None
-
-
 class Exported:
     """The policy of a library, with a state of its own; a copy has a copy of the state.
 
@@ -46,11 +30,19 @@ class Exported:
     """
 
     def __init__(self, place: str, beacon_interval_ns: int) -> None:
-        self._library, name, (size, interval_ns, *flags) = _loaded(place)
+        try:
+            library = ctypes.CDLL(place)
+            library.lpsm_policy_plan.restype = _Plan
+            library.lpsm_policy_init.restype = library.lpsm_policy_observe.restype = None
+            name = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, "lpsm_policy_name"))).decode()
+            size, interval_ns, *flags = (ctypes.c_int64 * 6).in_dll(library, "lpsm_policy_facts")
+        except (OSError, AttributeError, ValueError) as error:
+            text = " ".join(str(error).split()).removeprefix(f"{place}: ")
+            raise ValueError(f"{place} is no library of an exported policy: {text}") from None
         if interval_ns != beacon_interval_ns:
             rule = f"{place} was exported for beacons every {interval_ns * 1e-6:g} ms"
             raise ValueError(f"{rule}, got {beacon_interval_ns * 1e-6:g} ms; export it for this world")
-        self.spec, self._state = f"{name}.so", ctypes.create_string_buffer(size)
+        self._library, self.spec, self._state = library, f"{name}.so", ctypes.create_string_buffer(size)
         self.host_aware, _, self.polls, self.opens_gate = map(bool, flags)
         self._library.lpsm_policy_init(self._state)
 

@@ -6,37 +6,25 @@ functions of `math.h`.  Instants and other whole numbers have 64 bits, real numb
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
-from collections import Counter
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterator
 from importlib.resources import files
 from itertools import pairwise
 from math import prod
-from textwrap import dedent, fill
-from typing import Any, NamedTuple
+from textwrap import fill
+from typing import Any
 
 import numpy as np
 
 from lpsm.native.entries import named_fields
 from lpsm.native.records import RECORDS, dtype_of
-from netsim.firmware import values
 from netsim.firmware.functions import Function
-from netsim.firmware.values import BOOL, BYTE, INT, SHORT, Array, Struct, UnsupportedError, Value, is_whole, literal
+from netsim.firmware.values import BOOL, BYTE, INT, SHORT, Array, Struct, UnsupportedError, Value, literal, number
 from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView
 from netsim.policies.protocol import Plan
 
 _SHORTEST_RUN = 12  # equal numbers from here on are filled in by a loop
-
-
-class _Field(NamedTuple):
-    """A field of the state: its kind in memory, its place among the integers, and its value where no rule sets it."""
-
-    kind: Any
-    at: int
-    const: Any
 
 
 class Program:
@@ -44,81 +32,88 @@ class Program:
 
     def __init__(self, form: CompiledForm, real: str = "double") -> None:
         self.real, self._form, self.plan = real, form, _flat("lpsm_plan", Plan)
-        self._functions: dict[object, Function | None] = {}  # None: begun
-        self._named = Counter[str]()
-        self._defined: dict[str, Any] = {}
-        self._tables: dict[str, Any] = {}
-        self._records: dict[str, dict[str, _Field]] = {}
-        self._set = _set_by((*form.rules, form.prepare))
-        policy = Array(INT, form.ints.shape, "ints"), Array(real, form.floats.shape, "floats")
-        flat = _flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)
-        self._rules = [
-            rule and self.function(rule, (kind, *policy)) for rule, kind in zip(form.rules, flat, strict=True)
-        ]
-        self._prepare = form.prepare and self.function(form.prepare, policy[:1])
+        self._set = set[Any]()  # what the rules set: names of fields, and places of integers; None: any
+        self._known: dict[object, Function] = {}
+        ints, floats = Array(INT, form.ints.shape, "ints"), Array(real, form.floats.shape, "floats")
+        view, frame = _flat("const lpsm_view", FlatView), _flat("const lpsm_frame", FlatFrame)
+        takes: Any = (view, ints, floats), (frame, ints, floats), (ints,)
+        before, self._codes = None, list[str]()
+        while before != self._codes:  # what is found of kinds, and of what is set, changes what was translated before
+            before = self._codes
+            self._functions: list[Function] = []
+            self._begun: dict[Function, str] = {}
+            self._constants: dict[str, Any] = {}
+            self._records: dict[str, tuple[str, dict[str, Any]]] = {}  # what is said of each, and its fields
+            self._first = form.ints.size  # where they begin
+            self._rules = [rule and self.function(rule, kinds)
+                for rule, kinds in zip((*form.rules, form.prepare), takes, strict=True)]  # fmt: skip
+            self._codes = [one.code for one in self._functions]
 
     # -- what functions ask
 
     def function(self, function: Any, kinds: Any) -> Function:
-        """Return a function for arguments of these kinds, translated if it was not."""
+        """Return a function for arguments of these kinds, translated behind all that it calls."""
         function = inspect.unwrap(function)
-        key = function, tuple(kinds)
-        if key not in self._functions:
+        found = self._known.get((function, *kinds)) or Function(self, function, kinds)
+        if found not in self._begun:
+            self._known[function, *kinds] = found
             name = f"{_stem(function.__module__)}_{function.__name__.strip('_')}"
-            self._named[name] += 1
-            name += f"_of_{self._named[name]}" * (self._named[name] > 1)
-            self._functions[key] = None
-            made = Function(self, function, kinds, name).translated()
-            del self._functions[key]  # what it calls comes first
-            self._functions[key] = made
-        if (found := self._functions[key]) is None:
+            alike = [*self._begun.values()].count(name)
+            self._begun[found] = name
+            found.translate(name + f"_of_{alike + 1}" * (alike > 0))
+            self._functions.append(found)
+        elif found not in self._functions:
             raise ValueError(f"{function.__name__} calls itself")
         return found
 
     def known(self, name: str, value: Any, module: str = "") -> Value:
         """Return what a module has under a name: a number or a table."""
         if isinstance(value, np.ndarray | tuple):
-            return Value(self._word(name, self._tables, value, module), Array(_kind(value, self.real), np.shape(value)))
-        value = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(value, bool | int | float):
+            of = number(np.ravel(value)[0], self.real).kind
+            return Value(self._word(name, value, module), Array(of, np.shape(value)))
+        if not isinstance(value, bool | int | float | np.generic):
             raise ValueError(f"{name} is no number")
-        word = self._word(name, self._defined, value, module) if np.isfinite(value) else ""
-        return values.number(value, self.real, word)
+        word = self._word(name, value, module) if np.isfinite(value) else ""
+        return number(value, self.real, word)
 
-    @staticmethod
-    def _word(name: str, words: dict[str, Any], value: Any, module: str = "") -> str:
+    def _word(self, name: str, value: Any, module: str = "") -> str:
+        """Return a name in C for a constant, that nothing else has."""
         word = name.strip("_").upper()
-        while word in words and not np.array_equal(words[word], value):
+        while not np.array_equal(self._constants.setdefault(word, value), value):
             word = f"{_stem(module).upper()}_{word}" if module else f"{word}_"
-        words[word] = value
         return word
 
     def record(self, dtype: Any, begin: int) -> Value:
-        """Return the record of a type that stands in the integers from a place on."""
-        name = next(one for one in RECORDS if dtype_of(one) == dtype)
-        fields = self._records[name] = {field: self._field(field, of, begin + at // 8)
-            for field, (of, at) in dtype.fields.items()}  # fmt: skip
-        kinds = tuple((field, one.kind) for field, one in fields.items())
-        return Value(f"&policy->{_snake(name)}", Struct(f"lpsm_{_snake(name)}", kinds, pointer=True))
+        """Return a record among the integers: 64 bits in C for instants and durations, 32 for other whole numbers."""
+        name, fields = next(one for one in RECORDS if dtype_of(one) == dtype), dict[str, Any]()
+        word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("@")[0]).lower()
+        for field, (of, at) in dtype.fields.items():
+            base, shape = of.subdtype or (of, ())
+            kind = self.real if base.kind == "f" else INT if field.endswith("_ns") else SHORT
+            fields[field] = Array(kind, shape) if shape else kind, self._form.ints[begin + at // 8 :][: prod(shape)]
+        self._first = min(begin, self._first)
+        self._records[f"lpsm_{word}"] = (RECORDS[name].__doc__ or "").partition("\n")[0], fields
+        kinds = tuple((field, kind) for field, (kind, _) in fields.items())
+        return Value(f"&policy->{word}", Struct(f"lpsm_{word}", kinds, pointer=True))
 
-    def _field(self, name: str, dtype: Any, at: int) -> _Field:
-        """Return a field: instants and durations have 64 bits in memory, other whole numbers 32."""
-        base, shape = dtype.subdtype or (dtype, ())
-        kind = self.real if base.kind == "f" else INT if name.endswith("_ns") else SHORT
-        if shape or name in self._set:
-            return _Field(Array(kind, shape) if shape else kind, at, None)
-        value = self._form.ints[at : at + 1].view(base)[0]
-        # others cost more as numbers in the code than in the state
-        return _Field(kind, at, value if base.kind == "i" or value == 0.0 else None)
-
-    def constant(self, record: str, field: str) -> Value | None:
+    def constant(self, record: str, field: str, is_set: bool) -> Value | None:
         """Return a field of a record in the state that no rule sets; None if it is none."""
-        fields = next((fields for name, fields in self._records.items() if record == f"lpsm_{_snake(name)}"), None)
-        value = fields and fields[field].const
-        return None if value is None else self.known(f"THE_{field}", value)
+        if is_set:
+            self._set.add(field)
+        _, fields = self._records.get(record, ("", {}))
+        if field not in fields or self._varies(field, *fields[field]):
+            return None
+        kind, words = fields[field]
+        return self.known(f"THE_{field}", 0.0 if kind == self.real else words[0])
 
-    def integer(self, place: Value, said: str) -> Value:
+    def _varies(self, name: str, kind: Any, words: Any) -> bool:
+        """Whether a field is no constant: some, too, that cost more as numbers in the code than in the state."""
+        return name in self._set or isinstance(kind, Array) or (kind == self.real and words.any())
+
+    def integer(self, place: Value, said: str, is_set: bool) -> Value:
         """Return one of the integers of a rule; `said` is how its place is called."""
+        if is_set:
+            self._set.add(place.const)
         if place.const is not None and not self._set & {place.const, None}:
             return self.known(f"THE_{said or f'INTEGER_{place.const}'}", int(self._form.ints[place.const]))
         return Value(f"policy->ints[{place.code}]", INT)
@@ -127,81 +122,70 @@ class Program:
 
     def parts(self) -> dict[str, str]:
         """Return what stands in the templates between @: the state, and the parts of the source."""
-        functions = [one for one in self._functions.values() if one]
-        codes, members, text = "\n".join(one.code for one in functions), list[str](), ""
+        codes, members, records = "\n".join(self._codes), list[str](), ""
         places: list[tuple[str, Any, Any]] = []  # of what is no constant: its place, its kind, and its words at first
-        for name, fields in self._records.items():
-            word, kept = _snake(name), {field: one for field, one in fields.items() if one.const is None}
-            lines = [_member(kept[field].kind, field) for field in sorted(kept, key=lambda one: _size(kept[one].kind))]
-            said = (RECORDS[name].__doc__ or "").partition("\n")[0]
-            text += "".join([f"/* {said} */\ntypedef struct {{\n", *lines, f"}} lpsm_{word};\n\n"])
-            members.append(f"    lpsm_{word} {word};\n")
-            places += [(f"policy->{word}.{field}", one.kind, self._form.ints[one.at :][: _size(one.kind)])
-                for field, one in kept.items()]  # fmt: skip
-        first = min((one.at for fields in self._records.values() for one in fields.values()), default=None)
-        for name, of, numbers in (
-            ("ints", INT, self._form.ints[: first if "policy->ints[" in codes else 0]),
-            ("floats", self.real, self._form.floats.view(np.int64)),
-        ):
+        for name, (said, fields) in self._records.items():
+            word = name.removeprefix("lpsm_")
+            kept = [(field, *one) for field, one in fields.items() if self._varies(field, *one)]
+            lines = [_member(kind, field) for field, kind, _ in sorted(kept, key=lambda one: one[2].size)]
+            records += "".join([f"/* {said} */\ntypedef struct {{\n", *lines, f"}} {name};\n\n"])
+            members.append(f"    {name} {word};\n")
+            places += [(f"policy->{word}.{field}", kind, words) for field, kind, words in kept]
+        ints = self._form.ints[: self._first if "policy->ints[" in codes else 0]
+        for name, of, numbers in ("ints", INT, ints), ("floats", self.real, self._form.floats.view(np.int64)):
             if numbers.size:
                 members.append(_member(kind := Array(of, numbers.shape), name))
                 places.append((f"policy->{name}", kind, numbers))
-        (plan, observe), prepare = self._rules, self._prepare
-        begin = [line for place, kind, words in places if prepare is None or _size(kind) < _SHORTEST_RUN
-            for line in self._filled(place, kind, words)]  # fmt: skip
-        begin += [f"    {prepare.name}(policy);\n"] if prepare else []
-        calls = [f"{rule.name}({'policy, ' * any(map(is_whole, rule.kinds.values()))}{flat})" if rule else ""
-            for rule, flat in ((plan, "view"), (observe, "frame"))]  # fmt: skip
-        members = members or ["    char none;\n"]
+        plan, observe, prepare = (rule and rule.name for rule in self._rules)
+        begin = "".join(line for place, kind, words in places if prepare is None or words.size < _SHORTEST_RUN
+            for line in self._filled(place, kind, words))  # fmt: skip
         return {
-            "state": f"{text}/* All that the policy knows. */\ntypedef struct {{\n{''.join(members)}}} lpsm_policy;\n",
-            "definitions": self._definitions(functions, codes + "".join(begin)), "functions": codes,
-            "beginning": "".join(begin), "plan": calls[0], "observe": calls[1] or "(void)policy;\n    (void)frame",
+            "records": records, "members": "".join(members) or "    char none;\n",
+            "definitions": self._definitions(codes + begin), "functions": codes,
+            "beginning": begin + f"    {prepare}(policy);\n" * bool(prepare), "plan": f"{plan}(policy, view)",
+            "observe": f"{observe}(policy, frame)" if observe else "(void)policy;\n    (void)frame",
         }  # fmt: skip
 
-    def _definitions(self, functions: list[Function], codes: str) -> str:
+    def _definitions(self, codes: str) -> str:
         """Return the constants, kinds of results, tables and small functions that are used."""
         if self.real == "float" and "from_bits(" in codes:
             raise UnsupportedError("its learner works on the bits of numbers of type double, got --real float")
-        defined = [f"#define {name} {self._literals(value)}\n" for name, value in sorted(self._defined.items())
-            if re.search(rf"\b{name}\b", codes)]  # fmt: skip
-        kinds = dict.fromkeys(one.returns for one in functions if isinstance(one.returns, Struct))
+        constants = [(name, value) for name, value in self._constants.items() if re.search(rf"\b{name}\b", codes)]
+        defined = [self._defined(name, value) for name, value in sorted(constants) if not np.ndim(value)]
+        tables = [self._defined(name, value) for name, value in constants if np.ndim(value)]
+        kinds = dict.fromkeys(one.returns for one in self._functions if isinstance(one.returns, Struct))
         results = [f"typedef struct {{ {' '.join(f'{kind} {name};' for name, kind in one.fields)} }} {one.name};\n"
             for one in kinds if one is not self.plan]  # fmt: skip
-        tables = [
-            f"static const {_kind(value, self.real)} {name}[{np.size(value)}] = {{\n{self._literals(value)}\n}};\n"
-            for name, value in self._tables.items()
-            if re.search(rf"\b{name}\b", codes)
-        ]
-        helpers = {name.replace("NUMBER", kind): text.replace("NUMBER", kind)
-            for kind in (BYTE, SHORT, INT, self.real) for name, text in _helpers().items()}  # fmt: skip
-        used = [text for name, text in helpers.items() if re.search(rf"\b{name}\(", codes)]
+        helpers = {re.findall(r"(\w+)\(", text.split("*/")[-1])[0]: text for kind in (BYTE, SHORT, INT, self.real)
+            for text in template("helpers.c").replace("NUMBER", kind).split("\n\n")[1:]}  # fmt: skip
+        used = [f"{text}\n" for name, text in helpers.items() if re.search(rf"\b{name}\(", codes)]
         return "\n".join(["".join(defined), "".join(results), *tables, *used])
 
-    def _literals(self, value: Any) -> str:
-        """Write a number, in brackets if it is negative, or those of a table."""
-        kind = _kind(value, self.real)
-        if isinstance(value, bool | int | float):
-            return re.sub("^-.*", r"(\g<0>)", literal(value, kind))
+    def _defined(self, name: str, value: Any) -> str:
+        """Define a number, in brackets if it is negative, or a table."""
+        kind = number(np.ravel(value)[0], self.real).kind
+        if not np.ndim(value):
+            return f"#define {name} " + re.sub("^-.*", r"(\g<0>)", literal(value, kind)) + "\n"
         words = ", ".join(literal(one, kind) for one in np.asarray(value).ravel().tolist())
-        return fill(words, 110, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        words = fill(words, 110, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        return f"static const {kind} {name}[{np.size(value)}] = {{\n{words}\n}};\n"
 
-    def _filled(self, place: str, kind: Any, words: Any) -> list[str]:
+    def _filled(self, place: str, kind: Any, words: Any) -> Iterator[str]:
         """Write what sets a number, or an array in runs of equal ones and tables of others; all are 0 already."""
         of = kind.of if isinstance(kind, Array) else kind
         numbers = words.view(np.float64) if of == self.real else words
         if not isinstance(kind, Array):
-            return [f"    {place} = {literal(numbers.item(), of)};\n"] if numbers.any() else []
-        lines, at, size = list[str](), 0, numbers.size
+            yield f"    {place} = {literal(numbers.item(), of)};\n" * bool(numbers.any())
+            return
+        at, size = 0, numbers.size
         changes = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), size]
         for first, end in [*(run for run in pairwise(changes) if run[1] - run[0] >= _SHORTEST_RUN), (size, size)]:
             if numbers[at:first].any():
-                name = self._word("BEGINNING", self._tables, numbers[at:first])
-                lines.append(f"    memcpy({place} + {at}, {name}, sizeof {name});\n")
+                name = self._word("BEGINNING", numbers[at:first])
+                yield f"    memcpy({place} + {at}, {name}, sizeof {name});\n"
             if numbers[first:end].any():
-                lines.append(f"    fill_{of}({place} + {first}, {end - first}, {literal(numbers[first], of)});\n")
+                yield f"    fill_{of}({place} + {first}, {end - first}, {literal(numbers[first], of)});\n"
             at = end
-        return lines
 
 
 def template(name: str, /, **parts: str) -> str:
@@ -210,54 +194,15 @@ def template(name: str, /, **parts: str) -> str:
     return re.sub(r"@(\w+)@", lambda found: parts[found[1]], text)
 
 
-@cache
-def _helpers() -> dict[str, str]:
-    """Return the small functions by name, in which NUMBER stands for a type."""
-    parts = template("helpers.c").split("\n\n")[1:]
-    return {re.findall(r"(\w+)\(", part.split("*/")[-1])[0]: f"{part}\n" for part in parts}
-
-
-def _flat(name: str, kind: Any, *, at: bool = False) -> Struct:
-    """Return the kind of a plan, a view or a frame."""
+def _flat(name: str, kind: Any) -> Struct:
+    """Return the kind of a plan, or of a pointer to a view or a frame."""
     fields = tuple((field, {"int": INT, "bool": BOOL}[what]) for field, what in named_fields(kind).items())
-    return Struct(name, fields, pointer=at, const=at)
-
-
-def _set_by(rules: Iterable[Any]) -> set[Any]:
-    """Return what rules set with all that they call: names of fields, and places of their integers; None: any."""
-    found, reached = set[Any](), [inspect.unwrap(rule) for rule in rules if rule]
-    for function in reached:  # which grows
-        scope, called = function.__globals__, list[Any]()
-        for node in ast.walk(ast.parse(dedent(inspect.getsource(function)))):
-            match node:
-                case ast.Attribute(attr=name, ctx=ast.Store()):
-                    found.add(name)
-                case ast.Subscript(ast.Name("ints"), place, ast.Store()):
-                    found.add(scope.get(ast.unparse(place)))
-                case ast.Call(ast.Name(name)):
-                    called.append(scope.get(name))
-                case ast.Call(ast.Attribute(ast.Name(module), name)):
-                    called.append(getattr(scope.get(module), name, None))
-        new = {one for one in map(inspect.unwrap, called) if inspect.isfunction(one)}
-        reached += [one for one in new if one not in reached]
-    return found
-
-
-def _kind(value: Any, real: str) -> str:
-    return INT if np.asarray(value).dtype.kind == "i" else real
-
-
-def _size(kind: Any) -> int:
-    return prod(kind.shape) if isinstance(kind, Array) else 1
+    return Struct(name, fields, pointer=name.startswith("const "))
 
 
 def _member(kind: Any, name: str) -> str:
-    return f"    {kind.of} {name}[{max(1, _size(kind))}];\n" if isinstance(kind, Array) else f"    {kind} {name};\n"
+    return f"    {kind.of} {name}[{prod(kind.shape)}];\n" if isinstance(kind, Array) else f"    {kind} {name};\n"
 
 
 def _stem(module: str) -> str:
     return module.partition("@")[0].rpartition(".")[2].removesuffix("_rule")
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("@")[0]).lower()

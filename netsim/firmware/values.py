@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 BOOL, BYTE, SHORT, INT, NONE = "bool", "uint8_t", "int32_t", "int64_t", "none"
@@ -15,7 +15,7 @@ _BINDS = (r" \? ", r" \|\| ", " && ", r" \| ", " & ", " [=!]= ", " [<>]=? ", " (
 CHOICE, OR, AND, BIT_OR, BIT_AND, EQUAL, LESS, SHIFT, PLUS, TIMES, UNARY, ATOM = range(12)
 
 
-class UnsupportedError(ValueError):
+class UnsupportedError(Exception):
     """Something that is not translated, by file and line."""
 
 
@@ -35,7 +35,9 @@ class Struct:
     name: str
     fields: tuple[tuple[str, Any], ...]  #: their names and kinds
     pointer: bool = False
-    const: bool = False
+
+
+POLICY = Struct("lpsm_policy", (), pointer=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,50 +48,35 @@ class Value:
     kind: Any
     const: Any = None  #: its value where that is known: a whole number, a truth value; of an array where it begins
     at: str = ""  #: of a part of an array: where it begins in `code`
-    root: str = ""  #: of an array: the variable that points to it
+    roots: frozenset[str] = frozenset()  #: of an array, or of an element: the variables that point to it
     parts: tuple[Value, ...] = ()  #: of several results that are not computed: each of them
 
     def within(self, binds: int) -> str:
         """Return the code of an operand, in brackets where it binds less closely."""
         return self.code if _binds(self.code) >= binds else f"({self.code})"
 
-    @property
-    def pointer(self) -> str:
-        """The code of an array as an argument."""
-        return f"&{self.code}[{self.at}]" if self.at else self.code
 
-
+@cache
 def _binds(code: str) -> int:
     """Return how closely the loosest operator of an expression binds that stands in no brackets."""
     outer = re.sub(r"\([^()]*\)|\[[^][]*\]", "@", code)
     return _binds(outer) if outer != code else next((i for i, one in enumerate(_BINDS) if re.search(one, code)), ATOM)
 
 
-def is_whole(kind: Any) -> bool:
-    """Whether something is the kind of all integers or all numbers of a rule."""
-    return isinstance(kind, Array) and kind.whole != ""
-
-
 def joined(a: Any, b: Any) -> Any:
     """Return the kind of a variable that has two; None is no kind yet."""
-    kinds = [kind for kind in dict.fromkeys((a, b)) if kind is not None]
-    if len(kinds) > 1 and not all(isinstance(kind, str) and kind != NONE for kind in kinds):
+    if a is None or a == b:
+        return INT if b in (BYTE, SHORT) else b  # a variable has 64 bits
+    if NONE in (a, b) or not isinstance(a, str) or not isinstance(b, str):
         raise ValueError(f"a variable keeps one kind, got {a} and {b}")
-    if len(kinds) == 1 and kinds[0] not in (BYTE, SHORT):
-        return kinds[0]
-    return next((kind for kind in kinds if kind not in WHOLE), INT)  # a variable has 64 bits
+    return next((kind for kind in (a, b) if kind not in WHOLE), INT)
 
 
-def several(kinds: Sequence[Any]) -> Struct:
-    """Return the kind of several results."""
+def several(parts: tuple[Value, ...]) -> Value:
+    """Return several results, which are not computed yet."""
+    kinds = [joined(None, part.kind) for part in parts]
     name = "results_" + "".join({BOOL: "b", INT: "i"}.get(kind, "r") for kind in kinds)
-    return Struct(name, tuple((f"f{i}", kind) for i, kind in enumerate(kinds)))
-
-
-def built(kind: Struct, parts: Sequence[Value]) -> Value:
-    """Return a plan, or several results, of these values."""
-    words = (converted(one, of).code for one, (_, of) in zip(parts, kind.fields, strict=True))
-    return Value(f"({kind.name}){{{', '.join(words)}}}", kind)
+    return Value("", Struct(name, tuple((f"f{i}", kind) for i, kind in enumerate(kinds))), parts=parts)
 
 
 def literal(value: Any, kind: str) -> str:
@@ -111,8 +98,13 @@ def number(value: Any, real: str, code: str = "") -> Value:
 
 
 def converted(value: Value, kind: Any) -> Value:
-    """Return a number as one of another kind."""
+    """Return a number as one of another kind, an array as what points to it, several results or a plan as one."""
     have = value.kind
+    if isinstance(kind, Array):
+        return Value(f"&{value.code}[{value.at}]" if value.at else value.code, kind, roots=value.roots)
+    if isinstance(kind, Struct) and value.parts:
+        words = (converted(one, of).code for one, (_, of) in zip(value.parts, kind.fields, strict=True))
+        return Value(f"({kind.name}){{{', '.join(words)}}}", kind)
     if have == kind or (have in WHOLE and kind == INT) or not isinstance(kind, str):
         return value
     if kind == BOOL:
@@ -130,6 +122,4 @@ def declared(kind: Any, name: str, *, const: bool = False) -> str:
     """Write the declaration of a variable or a parameter."""
     if isinstance(kind, Array):
         return f"{'const ' * const}{kind.of} *{name}"
-    if isinstance(kind, Struct):
-        return f"{'const ' * kind.const}{kind.name} {'*' * kind.pointer}{name}"
-    return f"{kind} {name}"
+    return f"{kind.name} {'*' * kind.pointer}{name}" if isinstance(kind, Struct) else f"{kind} {name}"

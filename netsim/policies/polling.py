@@ -236,7 +236,7 @@ def learn_at_beacons(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         learner, experts = learner_at(floats, 1, n, m, s), block(floats, 1 + room_of_learner(n, m, s), (4, n))
         interval_ms = interval / 1e6
         # T_t is the nominal sleep, also when it was cut short by a send
-        floats[0] = polling_round(ints[BEACONS] * interval_ms, view.buffered_bytes, *learner, experts)
+        floats[0] = polling_round(ints[BEACONS] * interval_ms, float(view.buffered_bytes), *learner, experts)
         ints[BEACONS] = max(1, int(floats[0] / interval_ms + (0.5 + 1e-9)))  # the nearest number, halves up
     return Plan(view.now_ns, (view.now_ns // interval + ints[BEACONS]) * interval, False, 0, False)
 

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="C is compil
 STRICT = ["gcc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffp-contract=off"]
 CONFIG = netsim.SimulationConfig(server_delay="lognormal:0.5:0.8", radio="esp32-c6")
 
-
 STAND_INS = {
     "zephyr/kernel.h": "int64_t k_uptime_ticks(void); int64_t k_ticks_to_ns_floor64(int64_t);",
     "zephyr/net/net_if.h": "struct net_if *net_if_get_first_wifi(void);",
@@ -52,7 +51,8 @@ def built(folder, policy, real="double", *flags, config=CONFIG):
 
 @each("name, kind", [("view", FlatView), ("frame", FlatFrame), ("plan", Plan)])
 def test_structures_of_c_have_the_fields_of_python_in_their_order(name, kind):
-    declared = re.search(rf"typedef struct {{([^}}]*)}} lpsm_{name};", template("policy.h", said="", state=""))
+    header = template("policy.h", said="", records="", members="")
+    declared = re.search(rf"typedef struct {{([^}}]*)}} lpsm_{name};", header)
     types, names = zip(*re.findall(r"(\w+) (\w+);", declared[1]), strict=True)
     assert names == kind._fields
     assert set(types) <= {"int64_t", "bool"}

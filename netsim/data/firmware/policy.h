@@ -81,7 +81,10 @@ typedef struct {
     bool agreed;
 } lpsm_plan;
 
-@state@/* Fill in what the policy knows before it has seen anything. */
+@records@/* All that the policy knows. */
+typedef struct {
+@members@} lpsm_policy;
+/* Fill in what the policy knows before it has seen anything. */
 void lpsm_policy_init(lpsm_policy *policy);
 
 /* Ask for a plan: when the client could sleep, and at each beacon that it listens to. */
