@@ -191,8 +191,8 @@ class Both(CompiledForm):
 
 
 def beside(policy: str, real: str, *more: str) -> Path:
-    """Export a policy and compile it for `Both`, into a folder."""
-    folder = export(policy, real, *more)
+    """Export a policy for `worlds_of`, and compile it for `Both`, into a folder."""
+    folder = export(policy, real, "--dtim", "1", *more)
     flags = ["-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
     built(["gcc", *flags], folder, DEVICES / "both.c").rename(folder / "both.so")
     return folder
