@@ -3,7 +3,7 @@
 The laws hold what is recorded against results, and `tests.netsim.air.test_on_air` some of it by hand; this sees any
 other change.  A line: the world, then its digest; in a world that is seen, all policies are one that keeps what it is
 told.  A digest changes only for a cause that is written here: four cells in which all are seen, under U-APSD, in which
-who wishes to be awake opens the gate.
+who wishes to be awake opens the gate; eight wide worlds and cells, whose replies are drawn with a pause.
 """
 
 import hashlib
@@ -65,10 +65,10 @@ cell 60000 6f251bbffd0c
 cell 60002 6214a3f395a5
 cell 60004 10fa6156c17a
 cell 60009 3c66dd28c325
-wide_cell 60001 899a2da52344
-wide_cell 60002 0b7cc6d823c8
+wide_cell 60001 d14d674cd8de
+wide_cell 60002 098bf3f1dd0e
 wide_cell 60004 d9f7e38f76bb
-wide_cell 60007 3b7bfb2fb080
+wide_cell 60007 7c10b324dd60
 graph_world 60000 69ec3e1b81bc
 graph_world 60001 33774ad604ef
 graph_world 60002 a86bbc32c462
@@ -90,17 +90,17 @@ seen_world 60001 15d90ad8802e
 seen_world 60002 a0ff4203e5d6
 seen_world 60003 772eb2a71f46
 seen_wide_world 60001 e38b71b4dd02
-seen_wide_world 60002 f4d27dcd2b7e
+seen_wide_world 60002 4001e7977234
 seen_wide_world 60003 0b80c465ed92
 seen_wide_world 60004 ec1b31cf45ea
 seen_cell 60000 2df7ed2baaf7
 seen_cell 60001 9a1fed89ee32
 seen_cell 60002 e6fa9fc0f48d
 seen_cell 60003 fd508b247669
-seen_wide_cell 60000 21c18b4a397c
-seen_wide_cell 60001 7221fd830d9d
-seen_wide_cell 60002 18816955142d
-seen_wide_cell 60003 080c283cfb2e
+seen_wide_cell 60000 e5b0f3b496b2
+seen_wide_cell 60001 ce7a95fc7a9b
+seen_wide_cell 60002 d67ce9dfde96
+seen_wide_cell 60003 ff8abf716239
 seen_graph_world 60000 555692b577eb
 seen_graph_world 60002 4e032230655f
 seen_graph_world 60003 86e2e5011710
