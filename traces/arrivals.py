@@ -32,12 +32,23 @@ Bins = tuple[Ints, Ints]
 def spread(start_us: int, end_us: int, size_bytes: int) -> tuple[int, Ints]:
     """Spread the bytes of one connection evenly over the bins it touches.
 
-    Its bytes are in [0, 2^62].  An end on the border of two bins belongs to the earlier one, unless the connection is a
-    single moment.
+    Parameters
+    ----------
+    start_us, end_us : int
+        Its first and last moment, microseconds; an end on the border of two bins belongs to the earlier one,
+        unless the connection is a single moment.
+    size_bytes : int
+        Its bytes, in [0, 2^62].
 
-    Returned are the number of the first bin, where bin k covers [k, k + 1) `BIN_US`, and the bytes in each, of shape
-    (bins,); any two differ by at most 1, and the sum is `size_bytes`.
+    Returns
+    -------
+    first : int
+        Number of the first bin; bin k covers [k, k + 1) `BIN_US`.
+    sizes : int64 array, shape (bins,)
+        Bytes in each bin; any two differ by at most 1, and the sum is `size_bytes`.
 
+    Examples
+    --------
     >>> spread(5_000, 35_000, 10)
     (0, array([2, 3, 2, 3]))
     """
@@ -58,7 +69,12 @@ def spread(start_us: int, end_us: int, size_bytes: int) -> tuple[int, Ints]:
 def binned(requests: Iterable[Request]) -> Bins:
     """Add up the replies of all connections by bin; memory holds the bins that have any.
 
-    Returned are the numbers of bins in which bytes arrive, increasing, and those bytes, above 0, each of shape (n,).
+    Returns
+    -------
+    bins : int64 array, shape (n,)
+        Numbers of bins in which bytes arrive, increasing.
+    sizes : int64 array, shape (n,)
+        Bytes that arrive in them, above 0.
     """
     parts, held, limit = list[Bins](), 0, _CHUNK_BINS
     for request in each("requests", requests, Request):

@@ -9,10 +9,21 @@ _LONGEST_TEXT = 80  # of a value in a message, characters
 
 
 class TraceError(ValueError):
-    """A trace or workload, the file `path`, breaks a rule of its format at a place, where this value was found.
+    """A trace or workload breaks a rule of its format.
 
-    A place is ``"line 3"``, ``"byte 392"``, ``"member con1.cs18.7"``, or empty; long values are cut.
+    Parameters
+    ----------
+    path : path-like
+        The file (or archive) that was read.
+    where : str
+        The place in it: ``"line 3"``, ``"byte 392"``, ``"member con1.cs18.7"``; may be empty.
+    rule : str
+        What must hold there.
+    value : object
+        What was found; long values are cut.
 
+    Examples
+    --------
     >>> print(TraceError("w.jsonl", "line 3", "think_s must be at least 0", -1))
     w.jsonl, line 3: think_s must be at least 0, got -1
     """

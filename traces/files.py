@@ -74,7 +74,14 @@ def open_trace(
 ) -> Iterator[Stream]:
     """Open a file for reading bytes, unpacking gzip or xz by its content, not its name.
 
-    With `on_damage` the error of damaged packed data is not raised but given to it, and the stream ends.
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    max_unpacked_bytes : int
+        Reading past this many unpacked bytes is an error.
+    on_damage : callable, optional
+        Called with the error of damaged packed data, after which the stream ends; without it the error is raised.
 
     Raises
     ------

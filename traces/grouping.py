@@ -75,10 +75,21 @@ class GroupingRule:
 
 @checked
 def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None) -> list[Page]:
-    """Group requests, of one client or several, in the order of the trace, into pages; see the module for the rule.
+    """Group requests into pages; see the module for the rule.
 
-    They come client after client, in the order in which they first appear, and are named ``<client>/<number>``.  The
-    `report` receives the counts.
+    Parameters
+    ----------
+    requests : iterable of Request
+        Of one client or of several, in the order of the trace.
+    rule : GroupingRule, optional
+        Its parameters.
+    report : Report, optional
+        Receives the counts.
+
+    Returns
+    -------
+    list of Page
+        Client after client in the order in which they first appear, named ``<client>/<number>``.
 
     Raises
     ------
@@ -143,7 +154,13 @@ def iter_pages(
 def in_order(
     requests: Iterable[Request], *, reorder_s: float = 600.0, report: Report | None = None
 ) -> Iterator[Request]:
-    """Yield requests in the order in which each client sent them; see the module for the window and the TraceError."""
+    """Yield requests in the order in which each client sent them; see the module for the window.
+
+    Raises
+    ------
+    TraceError
+        If times run backwards.
+    """
     report = report or Report()
     window_us = int(reorder_s * 1e6)
     waiting: list[tuple[int, int, Request]] = []

@@ -122,7 +122,14 @@ def detect(path: PathName) -> str:
 class Requests:
     """The requests of a trace; each iteration reads the file anew, in constant memory.
 
-    The `format` is a key of `traces.registry()`; `report` has the counts of the latest iteration, complete when it is.
+    Attributes
+    ----------
+    path : path-like
+        The trace.
+    format : str
+        What it was found to be, a key of `traces.registry()`.
+    report : Report
+        Counts of the latest iteration, complete when it is.
     """
 
     def __init__(self, path: PathName, member: str | None, skip_damaged: bool, client: str | None = None) -> None:
@@ -158,6 +165,11 @@ def read(
     client : str, optional
         Address of the one device of a capture whose traffic is wanted.
 
+    Returns
+    -------
+    Requests
+        Iterable of `Request`, as often as wanted.
+
     Raises
     ------
     TraceError
@@ -171,7 +183,13 @@ def batches(
     path: PathName, *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
     report: Report | None = None,
 ) -> Iterator[Batch]:  # fmt: skip
-    """Yield the requests of a trace as columns; arguments as for `read`, and a `report` that receives the counts."""
+    """Yield the requests of a trace as columns, batch after batch; arguments as for `read`.
+
+    Parameters
+    ----------
+    report : Report, optional
+        Receives the counts.
+    """
     report = report or Report()
     entry = _format(path, member, client, report)
     if entry.batches is None:
@@ -251,7 +269,12 @@ class _OnDisk:
 
 @checked
 def read_workload(path: PathName) -> Workload:
-    """Read a workload, plain or packed with gzip or xz: the pages in the order of the file, with all else beside them.
+    """Read a workload, plain or packed with gzip or xz.
+
+    Returns
+    -------
+    Workload
+        A sequence of the pages, in the order of the file, with all else beside them.
 
     Raises
     ------

@@ -27,7 +27,12 @@ def workload_of(
     first packet, if `report` has it, else with the first request; every exchange has its `Timing`, and `captured_s` is
     how long it lasted.  Of other traces with a message, pages are issued at the time at which they were in the trace,
     or when the one before is complete and thought about, whichever is later: so messages and pages keep their places.
-    Arguments as for `traces.pages`; the workload has the median of the recorded round trips, if `report` has it.
+    Arguments as for `traces.pages`.
+
+    Returns
+    -------
+    Workload
+        With the median of the recorded round trips, if `report` has it.
     """
     of_client = list(each("requests", requests, Request))
     beside = sorted((item for item in of_client if item.kind in UNASKED), key=attrgetter("start_us"))
@@ -131,8 +136,18 @@ def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None
     A page belongs to the stretch in which it is issued, with all of its exchanges; one that waited for an exchange of
     an earlier stretch begins at its recorded instant.
 
-    The edges rise, the first is 0; `ends_s` is where the last stretch ends, by default where the recording does.
-    Stretches have times since their edges; `captured_s` is how long one is, if the workload has it.
+    Parameters
+    ----------
+    workload : Workload
+    edges_s : sequence of float
+        Rising, the first 0.
+    ends_s : float, optional
+        Where the last stretch ends; by default where the recording does.
+
+    Returns
+    -------
+    list of Workload
+        With times since their edges; `captured_s` is how long a stretch is, if the workload has it.
     """
     begun = instants(workload)
     last = ends_s if workload.captured_s is None else workload.captured_s

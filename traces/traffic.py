@@ -150,7 +150,10 @@ told each second, beside browsing."""
 def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
     """Make a workload of one of `KINDS`, as it is wished for, from one generator; a call is datagrams both ways.
 
-    Raises ValueError if the kind is unknown, or nothing is left to make.
+    Raises
+    ------
+    TypeError, ValueError
+        If the kind is unknown, or nothing is left to make.
     """
     lasts_s = wishes.hours * _HOUR_S
     made = draw(kind, lasts_s, rng, wishes)
@@ -174,8 +177,16 @@ def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
 def draw(kind: str, duration_s: float, rng: Rng, wishes: Wishes | None = None) -> Traffic:
     """Draw traffic of one of `KINDS`, for about so long.
 
-    Pages of the Web model fill `duration_s`, in ]0, 1e9], on average (one in 55 s), everything else to the second; the
-    hours of `wishes` do not count.
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    duration_s : float
+        Above 0, at most 1e9.  Pages of the Web model fill it on average (one in 55 s), everything else to the second.
+    rng : numpy.random.Generator
+        The only source of chance.
+    wishes : Wishes, optional
+        What is wished for of it, but for its hours, which do not count.
 
     Raises
     ------
@@ -241,8 +252,15 @@ def stream(duration_s: float, rng: Rng, *, start_s: float = 0.0) -> Traffic:
 def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Floats:
     """Return by how many seconds every segment stalls its player; NaN for what is no segment.
 
-    Deadlines and viewings are those of the traffic, `done_s` when its pages were complete; all of shape (pages,).
+    Parameters
+    ----------
+    deadlines_s, viewings : array_like, shape (pages,)
+        Of the traffic.
+    done_s : array_like, shape (pages,)
+        When the pages were complete.
 
+    Examples
+    --------
     >>> stalls([2.0, 4.0, 6.0, 11.0, np.nan], [0, 0, 0, 1, -1], [2.5, 4.25, 7.0, 11.25, 12.0]).tolist()
     [0.5, 0.0, 0.5, 0.25, nan]
 

@@ -34,7 +34,7 @@ _HALF_A_PAGE = 3  # pairs of draws; there are 4.84 of a page in the mean
 
 
 def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") -> Workload:
-    """Draw pages of a Web model: named ``w0``, ``w1``, ..., with sizes of at least a byte, and whole microseconds.
+    """Draw pages of a Web model.
 
     Parameters
     ----------
@@ -45,11 +45,19 @@ def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") ->
     web : {"2025", "1996"}
         Pages of today (`traces.web_2025`), whose objects wait for each other, or as B. Mah measured them.
 
+    Returns
+    -------
+    Workload
+        A sequence of `Page`, named ``w0``, ``w1``, ...; sizes of at least one byte, think times in whole
+        microseconds.
+
     Raises
     ------
     TypeError, ValueError
         If `n_pages` is no such number, `rng` neither generator nor seed, or there is no such `web`.
 
+    Examples
+    --------
     >>> [page.page for page in generate(2, np.random.default_rng(0))]
     ['w0', 'w1']
     """

@@ -78,8 +78,14 @@ def write_workload(
 ) -> int:
     """Write pages and what else there is, one a line, and return the number of pages; the file is whole or untouched.
 
-    Pages are in the order in which they are browsed, messages and datagrams in the order of time.  The round trip to
-    the servers may be a function that tells it after the last record; that of a `Workload` is known.
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    records : Workload, or iterable of Page, Message, Datagram and Captured
+        Pages in the order in which they are browsed, messages and datagrams in the order of time.
+    round_trip_s : float or callable, optional
+        The round trip to the servers, or what tells it after the last record; that of a `Workload` by itself.
     """
     if isinstance(records, Workload):
         round_trip_s = records.round_trip_s if round_trip_s is None else round_trip_s
@@ -113,7 +119,7 @@ _WRITTEN: dict[str, Callable[[Any], object]] = {  # of a page, in this order
     "waits_s": lambda waits: [float(wait) if wait == wait else None for wait in waits],
     "deadline_s": float,
     "timings": lambda timings: [
-        [int(one[0]), int(one[1]), *map(float, one[2:7]), int(one[7])][: 8 if one[6] else 6] for one in timings
+        [int(one[0]), int(one[1]), *map(float, one[2:7]), int(one[7])][: 8 if any(one[6:]) else 6] for one in timings
     ],
     "servers": lambda servers: [int(server) for server in servers],
     "causes": lambda causes: [[int(one[0]), float(one[1]), bool(one[2]), bool(one[3])] for one in causes],

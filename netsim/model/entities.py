@@ -169,7 +169,7 @@ class Endpoint:
     left: int  # of a request or a reply that is written in pieces: what is still to be written,
     piece: int  # how much at once,
     every: int  # and how often,
-    pause: int  # with so long a pause
+    pause: int  # of a reply with so long a pause
     after_pause: int  # before the last bytes of it
     timed_seq: int  # the byte whose acknowledgement is timed; -1: none is
     timed: int

@@ -67,19 +67,19 @@ def start(run: Run, client: Client, step: Step) -> None:
     connection.asked_of = step.asked_of
     connection.server.acknowledges, connection.client.acknowledges = step.reply == 0, 0
     client.outstanding += 1
-    begin_writing(run, connection.client, step.request, step.request_piece, step.request_every, 0, 0)
+    begin_writing(run, connection.client, step.request, step.request_piece, step.request_every)
 
 
 def write_reply(run: Run, connection: Connection) -> None:
     """Let the server begin with its reply."""
-    step = connection.step
-    every, end = step.reply_every, connection.server
-    begin_writing(run, end, step.reply, step.reply_piece, every, step.pause, step.after_pause)
+    step, end = connection.step, connection.server
+    end.pause, end.after_pause = step.pause, step.after_pause
+    begin_writing(run, end, step.reply, step.reply_piece, step.reply_every)
 
 
-def begin_writing(run: Run, end: Endpoint, size: int, piece: int, every: int, pause: int, after_pause: int) -> None:
+def begin_writing(run: Run, end: Endpoint, size: int, piece: int, every: int) -> None:
     """Write the first piece of a request or a reply, of which the only piece is written when it was whole."""
-    end.left, end.piece, end.every, end.pause, end.after_pause = size, piece, every, pause, after_pause
+    end.left, end.piece, end.every = size, piece, every
     if every > APART and size <= piece:
         end.piece = (size + 1) // 2
     elif every and size <= piece:

@@ -90,11 +90,13 @@ def test_what_could_not_be_read_back_is_not_written_and_leaves_the_old_file(tmp_
 
 
 def test_a_pause_within_a_reply_stands_in_the_line_if_there_is_one(tmp_path):
-    pages = [Page("a", 300, 500, ((1, 2),), timings=(Timing(0, 0, 1, 0, 0, 0.3, 0.25, 400), Timing(1, 1, 0.5)))]
+    odd = Timing(2, 1, 0.5, 0, 0, 0, 0, 7)  # which means nothing, and is kept
+    timings = Timing(0, 0, 1, 0, 0, 0.3, 0.25, 400), Timing(1, 1, 0.5), odd
+    pages = [Page("a", 300, 500, ((1, 2), (3, 4)), timings=timings)]
     traces.write_workload(tmp_path / "w", pages)
     assert traces.read_workload(tmp_path / "w") == pages
     (line,) = (tmp_path / "w").read_text().splitlines()
-    assert json.loads(line)["timings"] == [[0, 0, 1, 0, 0, 0.3, 0.25, 400], [1, 1, 0.5, 0, 0, 0]]
+    assert json.loads(line)["timings"] == [[0, 0, 1, 0, 0, 0.3, 0.25, 400], [1, 1, 0.5, 0, 0, 0], [*odd]]
 
 
 @cases_of("timing said", """
