@@ -155,8 +155,7 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
     }
     means = shown.groupby(["policy", "replication"])[["slowdown"]].mean().groupby("policy").mean()
     figure = clouds(shown, words, means)
-    for axes in figure.axes:
-        log_axis(axes, "y", *_around(shown["slowdown"], [1.0]))
+    log_axis(figure.axes[0], "y", *_around(shown["slowdown"], [1.0]))  # of all
     return figure
 
 
@@ -176,15 +175,15 @@ def clouds(table: pd.DataFrame, words: Mapping[str, str], middle: pd.DataFrame) 
     ):
         for place, (axes, (policy, look)) in enumerate(zip(grid, drawn.items(), strict=False)):
             own = table[table["policy"] == policy]
-            axes.plot(own[x], own[y], "o", color=look.colour, alpha=0.4, ms=2.6, mew=0, rasterized=len(own) > 3000)
+            axes.plot(own[x], own[y], "o", color=look.colour, alpha=0.4, ms=2.6, mew=0, rasterized=len(table) > 3000)
             for column, line in ((x, axes.axvline), (y, axes.axhline)):
                 if column in middle:
                     line(middle.loc[policy, column], color=INK, linewidth=1.1, linestyle="--")
-            log_axis(axes, "x", *_around(table[x]))
             clean(axes, "both", title=label(policy))
             axes.tick_params(labelbottom=place + columns >= len(drawn))
         for axes in grid[len(drawn) :]:
             axes.set_axis_off()
+        log_axis(grid[0], "x", *_around(table[x]))  # of all
         figure.supxlabel(across, fontsize=9)
         figure.supylabel(up, fontsize=9)
     return figure

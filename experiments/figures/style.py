@@ -239,5 +239,7 @@ def saved(figure: Figure, kind: str) -> bytes:
 
 
 def pictures(name: str, figure: Figure) -> dict[str, bytes]:
-    """Return the figure as files, name to content."""
-    return {f"{name}.{kind}": saved(figure, kind) for kind in ("png", "svg")}
+    """Return the figure as files, name to content; both are laid out alike, once."""
+    found = {f"{name}.png": saved(figure, "png")}
+    figure.set_layout_engine("none")  # what it has laid out stays
+    return found | {f"{name}.svg": saved(figure, "svg")}

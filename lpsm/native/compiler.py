@@ -19,6 +19,7 @@ from numba._dynfunc import make_function
 from numba.core import registry
 from numba.core.base import BaseContext
 from numba.core.compiler import Compiler, CompileResult, Flags, compile_extra
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 from numba.core.typing import Signature as Typed
 from numba.extending import intrinsic, overload
@@ -119,15 +120,21 @@ def _linking(apart: bool) -> type[Compiler]:
         def _compile_core(self) -> CompileResult:
             self.state.flags.no_compile, self.state.flags.noalias = True, apart
             made = super()._compile_core()
-            library, called = made.library, made.fndesc
-            library._optimize_final_module = lambda: None
-            library._finalize_final_module = lambda: setattr(library, "_finalized", True)
+            library, called = _as_written(made), made.fndesc
             module, name = called.lookup_module(), called.qualname
             own = make_function(module, name, "", 0, made.environment, (library,))  # by which callers find its code
             self.state.targetctx.insert_user_function(own, called, [library])
             return made._replace(entry_point=own)
 
     return Linking
+
+
+def _as_written(made: CompileResult) -> Native:
+    """Return the library of what was compiled, which numba now neither optimises nor makes machine code of."""
+    library = made.library
+    library._optimize_final_module = lambda: None
+    library._finalize_final_module = lambda: setattr(library, "_finalized", True)
+    return library
 
 
 # -- by address
@@ -183,19 +190,29 @@ def alone(function: Callable[..., object], signature: Signature) -> bytes | None
     getLogger("lpsm.compiling").info("compiling, once on this machine")
     returns, takes = types_of(signature)
     flags, target = Flags(), registry.cpu_target
-    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.nrt = True
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.nrt = flags.no_compile = True
     flags.error_model = "numpy"
     made = compile_extra(target.typing_context, target.target_context, function, takes, returns, flags, {})
-    module = binding.parse_assembly(made.library.get_llvm_str())
+    library, codegen = _as_written(made), target.target_context.codegen()
+    with global_compiler_lock:
+        library.finalize()  # with all that it calls
+    module = binding.parse_assembly(library.get_llvm_str())
     module.link_in(binding.parse_assembly(str(_freeing(module.triple))))
+    name = made.fndesc.llvm_func_name
+    for one in module.functions:  # nobody else calls them: LLVM may change what they take and give
+        if not (one.is_declaration or one.name == name or one.name.startswith("NRT_")):
+            one.linkage = "internal"
+    for cost in "cheap", "full":
+        passes, builder = codegen._module_pass_manager(cost=cost)
+        passes.run(module, builder)
     anywhere = ctypes.CDLL(None)  # the process itself: the C library, and none of numba's own functions
     declared = [*module.functions, *module.global_variables]
     wanted = {one.name for one in declared if one.is_declaration and not one.name.startswith("llvm.")}
     if not all(hasattr(anywhere, name) for name in wanted):
         return None
-    _, cpu, features = target.target_context.codegen().magic_tuple()
+    _, cpu, features = codegen.magic_tuple()
     machine = binding.Target.from_triple(module.triple).create_target_machine(cpu, features, opt=3, jit=True)
-    return made.fndesc.llvm_func_name.encode() + b"\0" + machine.emit_object(module)
+    return name.encode() + b"\0" + machine.emit_object(module)
 
 
 def _freeing(triple: str) -> ir.Module:
