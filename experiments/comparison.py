@@ -55,7 +55,7 @@ Traffic: TypeAlias = int | str | Path | Iterable[traces.Page]
 AnyWorld: TypeAlias = str | Path | Mapping[str, Setting] | netsim.SimulationConfig
 RUNS = "runs of a policy"
 FACTORS = {"half": 0.5, "twice": 2.0}  # of what is assumed of a radio
-FEW_SEEDS = 2  # replications are enough to see whether policies change places
+ENOUGH_PAGES = 100  # of a replication, to see whether policies change places; two where it has fewer
 _MOST_NAMED = 3
 FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 
@@ -286,9 +286,10 @@ def listed(
 def with_assumed(point: Point, units: traffics.Units, policies: Sequence[AnyPolicy]) -> dict[str, runs.Task]:
     """List runs of the first replications with what is assumed of the radio at half and at twice, if something is."""
     found: dict[str, runs.Task] = {}
+    first = units.workloads[: 1 if units.workloads[0].n_pages >= ENOUGH_PAGES else 2]
     for word, factor in FACTORS.items() if assumed_of(point.world.config.radio) else ():
         config = replace(point.world.config, radio=at_factor(point.world.config.radio, factor))
-        own = runs.tasks(units.workloads[:FEW_SEEDS], policies, config, point.clients)
+        own = runs.tasks(first, policies, config, point.clients)
         found |= {f"{word} {key}": task for key, task in own.items()}
     return found
 

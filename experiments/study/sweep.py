@@ -17,7 +17,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 import netsim
 import traces
@@ -30,6 +29,8 @@ from netsim.policies import AnyPolicy
 from netsim.simulation import uncompiled
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from experiments.study.store import Store
 
 __all__ = [
@@ -74,10 +75,10 @@ class Frames(NamedTuple):
 
     runs: pd.DataFrame  #: a row a run; of several `clients`, how many there are, and means over them
     pages: pd.DataFrame  #: a row a page of a run
-    messages: pd.DataFrame = pd.DataFrame()  #: a row a pushed message
+    messages: pd.DataFrame  #: a row a pushed message
     #: delays of datagrams down and latencies of exchanges with times of their own (`kind`): all, or `MOST_DELAYS` that
     #: stand for `weight` each, datagrams from the shortest to the longest, exchanges in their order
-    delays: pd.DataFrame = pd.DataFrame()
+    delays: pd.DataFrame
 
 
 def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, AnyPolicy]:
@@ -248,6 +249,8 @@ def _by_client(tables: Sequence[Columns]) -> Columns:
 
 def frames(results: Mapping[str, Row]) -> Frames:
     """Gather the results of runs, in their order, into frames."""
+    import pandas as pd  # which takes longer to import than all else, and workers do not need
+
     listed = list(results.values())
 
     def gather(part: str) -> pd.DataFrame:

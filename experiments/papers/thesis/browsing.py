@@ -219,7 +219,8 @@ def _of_bsd(runs, setting, policy):
 def _summary(runs, pages, setting):
     """Return the comparison of all policies in one setting."""
     runs, pages = (where(table, setting=setting) for table in (runs, pages))
-    return compare(study_sweep.Frames(runs, pages), POLICIES, netsim.RadioConfig())
+    nothing = pages[:0]
+    return compare(study_sweep.Frames(runs, pages, nothing, nothing), POLICIES, netsim.RadioConfig())
 
 
 def _bars(runs, pages, draw, setting):

@@ -27,7 +27,7 @@ def by_hand():
         runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **parts, **times})
         pages += [{**named, "page": "of one name", "latency_s": s} for i, s in enumerate(latencies)]
         messages += [{**named, "message": i, "delay_s": s} for i, s in enumerate(delays)]
-    tables = {"runs": runs, "pages": pages, "messages": messages}
+    tables = {"runs": runs, "pages": pages, "messages": messages, "delays": ()}
     return sweep.Frames(**{name: pd.DataFrame(rows) for name, rows in tables.items()})
 
 

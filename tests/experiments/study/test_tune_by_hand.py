@@ -36,7 +36,7 @@ def by_hand(pushed=False, units="abcd"):
             runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **times, "total_j": 8.0 * share})
             pages += [{**named, "page": i, "latency_s": (1.0 + i) * factors[i]} for i in range(2)]
             messages += [{**named, "message": i, "delay_s": 0.1 + i * late} for i in range(2) if pushed and place % 2]
-    tables = {"runs": runs, "pages": pages, "messages": messages}
+    tables = {"runs": runs, "pages": pages, "messages": messages, "delays": ()}
     return sweep.Frames(**{
         name: pd.DataFrame(row for row in rows if row["replication"] in units) for name, rows in tables.items()
     })  # fmt: skip
