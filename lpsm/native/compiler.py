@@ -32,9 +32,11 @@ Native: TypeAlias = Any
 Lowered: TypeAlias = tuple[Typed, Callable[[BaseContext, ir.IRBuilder, Typed, list[ir.Value]], ir.Value]]
 """What an intrinsic takes and gives, and what writes its code."""
 
-_WORD, _BYTE = ir.IntType(64), ir.IntType(8).as_pointer()
+_WORD = ir.IntType(64)
 PLAIN = {"int": types.int64, "float": types.float64, "bool": types.boolean, "None": types.none}
 """numba's types by how they are annotated."""
+_UNCOUNTED = "".join(f"define void @NRT_{name}(ptr %0) {{ ret void }}\n" for name in ("incref", "decref"))
+"""What numba calls to count the users of an array: nothing, for what is not made here is not freed here."""
 
 
 def dispatcher(
@@ -197,10 +199,10 @@ def alone(function: Callable[..., object], signature: Signature) -> bytes | None
     with global_compiler_lock:
         library.finalize()  # with all that it calls
     module = binding.parse_assembly(library.get_llvm_str())
-    module.link_in(binding.parse_assembly(str(_freeing(module.triple))))
+    module.link_in(binding.parse_assembly(_UNCOUNTED))
     name = made.fndesc.llvm_func_name
     for one in module.functions:  # nobody else calls them: LLVM may change what they take and give
-        if not (one.is_declaration or one.name == name or one.name.startswith("NRT_")):
+        if not (one.is_declaration or one.name == name):
             one.linkage = "internal"
     for cost in "cheap", "full":
         passes, builder = codegen._module_pass_manager(cost=cost)
@@ -213,16 +215,6 @@ def alone(function: Callable[..., object], signature: Signature) -> bytes | None
     _, cpu, features = codegen.magic_tuple()
     machine = binding.Target.from_triple(module.triple).create_target_machine(cpu, features, opt=3, jit=True)
     return name.encode() + b"\0" + machine.emit_object(module)
-
-
-def _freeing(triple: str) -> ir.Module:
-    """Write what numba calls to free an array when nobody uses it any more: nothing, for none is made here."""
-    module = ir.Module()
-    module.triple = triple
-    freed = ir.Function(module, ir.FunctionType(ir.VoidType(), [_BYTE]), "NRT_MemInfo_call_dtor")
-    freed.linkage = "linkonce_odr"
-    ir.IRBuilder(freed.append_basic_block()).ret_void()
-    return module
 
 
 def address(kernel: Native, signature: Signature) -> int:
