@@ -101,21 +101,26 @@ def _use(room: str) -> None:
     """Call what learns, so that it is compiled."""
     import numpy as np
 
-    from lpsm import Combiner, LearnAlpha, bounds, samplers
+    from experiments.study.trials import Trial, play
+    from lpsm import Combiner, LearnAlpha, samplers
     from lpsm.experts import AdaHedge
     from netsim.policies.polling import PollingLearner
 
     rng = np.random.default_rng(0)
+    rows = rng.standard_normal((4, 2))
+    losses, labels = rng.random((4, 2)), np.where(rows[:, 0] > 0.0, 1, -1)
     if room == "learners":
-        learner = LearnAlpha(n_experts=2, alphas=np.array([0.1, 0.2]))
-        learner.run(losses := rng.random((4, 2)))
+        learner = LearnAlpha(2, [0.1, 0.2])
+        learner.run(losses)
         learner.run(losses, losses < 0.5)
         learner.update(losses[0])
-        bounds.report(LearnAlpha(n_experts=2, alphas=[0.1]), losses)
+        learner.update(losses[0], losses[0] < 1.0)
+        play(Trial(index=0, process="piecewise", rounds=9))
         AdaHedge(2).run(losses)
         Combiner(2).run(losses, losses[:, 0])
         PollingLearner().poll(100.0, 0.0)
         return
-    rows = rng.standard_normal((4, 2))
     for key in sorted(samplers.keys()):
-        samplers.make(key, n_features=2, rng=rng).run(rows, np.where(rows[:, 0] > 0.0, 1, -1))
+        samplers.make(key, 2, rng=rng).run(rows, labels)
+    samplers.make("sop", 2, kernel="linear").run(rows, labels)
+    samplers.TunedSampler("ss", 2, parameter="K", grid=[0.1, 1.0]).run(rows, labels)
