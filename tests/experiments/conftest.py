@@ -98,19 +98,28 @@ def capture(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def results(tmp_path_factory, trace):
-    """Run a command of RESULTS by its name, once."""
+def asked(tmp_path_factory, trace):
+    """The words of a command of RESULTS by its name, without --out."""
     stream = tmp_path_factory.mktemp("stream") / "stream.csv"
     stream.write_text(makers.STREAM)
     places = {"STREAM": str(stream), "TRACE": str(trace)}
+
+    def words(name):
+        found = [places.get(word, word) for word in shlex.split(RESULTS[name])]
+        return found + (["--jobs", "1"] if name in JOBS else [])
+
+    return words
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory, asked):
+    """Run a command of RESULTS by its name, once."""
 
     @cache
     def made(name):
         from experiments.figures import style
 
-        words = [places.get(word, word) for word in shlex.split(RESULTS[name])]
-        words += ["--jobs", "1"] if name in JOBS else []
-        folder = tmp_path_factory.mktemp(name) / "out"
+        words, folder = asked(name), tmp_path_factory.mktemp(name) / "out"
         with pytest.MonkeyPatch.context() as patch:  # whoever asks first may leave pictures empty
             patch.setattr(style, "pictures", getattr(style.pictures, "drawn", style.pictures))
             result = invoke(*words, "--json", "--out", folder)

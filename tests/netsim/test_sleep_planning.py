@@ -1,5 +1,6 @@
 """Plans of sleep: against every schedule on a short horizon, against chance, and what must hold of all of them."""
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ INTERVAL_NS = 100_000_000
 RADIO = {"awake_w": 0.7, "beacon_j": 0.0015}
 
 
+@cache
 def lognormal_rates(seed=0, n=300):
     learner, rng = HazardLearner(), np.random.default_rng(seed)
     for wait in (rng.lognormal(np.log(0.5) - 0.32, 0.8, n) * 1e9).astype(int):
