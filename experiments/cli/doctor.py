@@ -102,16 +102,14 @@ def _use(room: str) -> None:
     import numpy as np
 
     from experiments.study.trials import Trial, play
-    from lpsm import Combiner, LearnAlpha, samplers
+    from lpsm import Combiner, LearnAlpha, bounds, samplers
     from lpsm.experts import AdaHedge
     from netsim.policies.polling import PollingLearner
 
     rng = np.random.default_rng(0)
-    rows = rng.standard_normal((4, 2))
-    losses, labels = rng.random((4, 2)), np.where(rows[:, 0] > 0.0, 1, -1)
+    losses, rows = rng.random((4, 2)), rng.standard_normal((4, 2))
     if room == "learners":
-        learner = LearnAlpha(2, [0.1, 0.2])
-        learner.run(losses)
+        bounds.report(learner := LearnAlpha(2, [0.1]), losses)
         learner.run(losses, losses < 0.5)
         learner.update(losses[0])
         learner.update(losses[0], losses[0] < 1.0)
@@ -120,6 +118,7 @@ def _use(room: str) -> None:
         Combiner(2).run(losses, losses[:, 0])
         PollingLearner().poll(100.0, 0.0)
         return
+    labels = np.where(rows[:, 0] > 0.0, 1, -1)
     for key in sorted(samplers.keys()):
         samplers.make(key, 2, rng=rng).run(rows, labels)
     samplers.make("sop", 2, kernel="linear").run(rows, labels)
