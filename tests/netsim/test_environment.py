@@ -76,7 +76,7 @@ AIR = netsim.SimulationConfig(server_delay=CONFIG.server_delay, medium=netsim.Ai
     globals(),
 )
 def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and_on_the_air(action, config):
-    pages = PAGES[:1] if action[1] > 8 else PAGES  # who polls decides a hundred times as often
+    pages = PAGES[:1] if action[1] > 8 else PAGES  # in all of which who polls decides 20,000 times
     env = made(pages=pages, config=config, price_w=0.25)
     observations, rewards, info = episode(env, lambda _: np.array(action))
     result = netsim.simulate(pages, Same(*action), config=config, seed=SEED)

@@ -1,13 +1,12 @@
 """lpsm export: its files, and those of others."""
 
+from functools import partial
+
 from netsim.firmware import export
 
 
-def test_files_that_others_made_and_skeletons_that_were_completed_stay_and_its_own_are_replaced(
-    lpsm, tmp_path, monkeypatch
-):
-    whole = export.recorded
-    monkeypatch.setattr(export, "recorded", lambda *given, **more: whole(*given, **more | {"pages": 1}))
+def test_files_of_others_and_skeletons_that_were_completed_stay_its_own_are_replaced(lpsm, tmp_path, monkeypatch):
+    monkeypatch.setattr(export, "exported", partial(export.exported, pages=1))
     (mine := tmp_path / "lpsm_policy.c").write_text("int main(void);\n")
     refused = lpsm("export", "psm", "--out", str(tmp_path))
     assert refused.exit_code == 2

@@ -75,11 +75,6 @@ def there(tmp_path, monkeypatch, trace, capture):
     return made
 
 
-def run(lpsm, asked, name):
-    words = [*asked(name), "--out", "out"] if name in RESULTS else name.split()
-    return lpsm(*words)
-
-
 QUICK = ("label", "reproduce", "simulate WORK --out out")
 
 
@@ -94,8 +89,7 @@ def test_neighbours_of_every_kind_are_as_they_were_after_every_command_that_writ
         kinds[(at + shift) % len(kinds)](there / form.format(BESIDE[name]))
     before = seen(there)
     for _ in range(2):
-        words = [*asked(name), "--out", "out"] if name in RESULTS else name.split()
-        result = lpsm(*words)
+        result = lpsm(*([*asked[name], "--out", "out"] if name in RESULTS else name.split()))
         assert result.exit_code == 0, result.output
         assert seen(there, "out", "out.svg") == before
 
@@ -133,8 +127,8 @@ def test_what_somebody_puts_into_a_folder_of_results_is_named_and_stays(there, o
 def test_a_page_and_a_summary_that_somebody_wrote_are_not_replaced(lpsm, results, asked, there):
     folder = shutil.copytree(results("label").folder, there / "out")
     for path, words in ((folder / "report.html", ["report", "out"]),
-        (there / "papers" / "RESULTS.md", [*asked("reproduce"), "--out", "papers"]),
-        (there / "papers/docs/results/thesis.md", [*asked("reproduce"), "--out", "papers"])):  # fmt: skip
+        (there / "papers" / "RESULTS.md", [*asked["reproduce"], "--out", "papers"]),
+        (there / "papers/docs/results/thesis.md", [*asked["reproduce"], "--out", "papers"])):  # fmt: skip
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("mine")
         result = lpsm(*words)
