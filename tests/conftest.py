@@ -1,9 +1,13 @@
-"""Where real traces are, if they are there; and of properties the same examples on every machine, however slow."""
+"""Where real traces are, if they are there; of properties the same examples on every machine; one thread a process."""
+
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.real_data import DATA
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of linear algebra, whose threads spin where processors are busy
 
 settings.register_profile("tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")

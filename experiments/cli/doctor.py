@@ -12,8 +12,9 @@ from experiments.escaping import echo
 from experiments.quantities import Row
 
 DATA = {  # traces and data sets -> the folder of each
-    **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
-    "rcv1": "rcv1", "reuters": "reuters21578", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
+    **{name: name
+        for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps", "rcv1")},
+    "reuters": "reuters21578", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
 }  # fmt: skip
 EXTRAS = {
     "distributed": "cluster",
@@ -40,7 +41,7 @@ def doctor(asked: options.Asked) -> None:
         _compile()
     code = "runs"
     try:
-        _run("psm")
+        _run()
     except Exception as error:  # whatever is wrong is what a doctor is asked for
         code = f"does not run: {error}"
     try:
@@ -63,26 +64,25 @@ def doctor(asked: options.Asked) -> None:
         "data_folder": where,
         "data": data,
     }
-    lines = []
+    text = ""
     for title, value in found.items():
         words = "; ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
-        lines.append(f"{title.replace('_', ' ')}: {words}")
-    options.answer(asked, found, "\n".join(lines))
+        text += f"{title.replace('_', ' ')}: {words}\n"
+    options.answer(asked, found, text[:-1])
     if code != "runs":
         click.get_current_context().exit(1)
 
 
 def _needed() -> list[str]:
     """Return the names of the packages that this one depends on, extras aside."""
-    asked = metadata.requires("lpsm") or []
-    return [re.split(r"[^\w-]", one)[0] for one in asked if "extra ==" not in one]
+    return [re.split(r"[^\w-]", one)[0] for one in metadata.requires("lpsm") or [] if "extra ==" not in one]
 
 
-def _run(policy: str) -> None:
+def _run() -> None:
     import netsim
     from experiments.study.sweep import ONE_PAGE
 
-    netsim.simulate(ONE_PAGE, policy, engine="express")
+    netsim.simulate(ONE_PAGE, "psm", engine="express")
 
 
 def _compile() -> None:
@@ -93,29 +93,29 @@ def _compile() -> None:
     from netsim.policies import registry
 
     echo("Compiling the simulator, the policies' rules, learners and samplers, once.", err=True)
-    compile_express(sorted({entry.example for entry in registry().values()}), SimulationConfig(), processes(None))
-    run(_use, {name: name for name in ("learners", "samplers")}, jobs=processes(None), title="rooms compiled")
+    compile_express({entry.example for entry in registry().values()}, SimulationConfig(), processes(None))
+    run(_use, {"learners": "learners", "samplers": "samplers"}, jobs=processes(None), title="rooms compiled")
 
 
 def _use(room: str) -> None:
     """Call what learns, so that it is compiled."""
-    import numpy as np
+    from numpy.random import default_rng
 
+    from experiments.study.trials import Trial, play
     from lpsm import Combiner, LearnAlpha, bounds, samplers
     from lpsm.experts import AdaHedge
     from netsim.policies.polling import PollingLearner
 
-    rng = np.random.default_rng(0)
+    losses = default_rng(0).random((4, 2))
     if room == "learners":
-        learner = LearnAlpha(n_experts=2, alphas=np.array([0.1, 0.2]))
-        learner.run(losses := rng.random((4, 2)))
+        bounds.report(learner := LearnAlpha(2, [0.1]), losses)
         learner.run(losses, losses < 0.5)
-        learner.update(losses[0])
-        bounds.report(LearnAlpha(n_experts=2, alphas=[0.1]), losses)
+        learner.update(losses[0], losses[0] < 1.0)
+        play(Trial(index=0, process="adversarial", rounds=9))
         AdaHedge(2).run(losses)
         Combiner(2).run(losses, losses[:, 0])
         PollingLearner().poll(100.0, 0.0)
         return
-    rows = rng.standard_normal((4, 2))
-    for key in sorted(samplers.keys()):
-        samplers.make(key, n_features=2, rng=rng).run(rows, np.where(rows[:, 0] > 0.0, 1, -1))
+    grid = samplers.TunedSampler("ss", 2, parameter="K", grid=[0.1, 1.0])
+    for one in (*(samplers.make(k, 2) for k in samplers.registry()), samplers.make("sop", 2, kernel="linear"), grid):
+        one.run(losses, [1, -1, 1, -1])

@@ -1,5 +1,4 @@
 import json
-import shlex
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -98,19 +97,24 @@ def capture(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def results(tmp_path_factory, trace):
-    """Run a command of RESULTS by its name, once."""
+def asked(tmp_path_factory, trace):
+    """The words of the commands of RESULTS by their names, without --out."""
     stream = tmp_path_factory.mktemp("stream") / "stream.csv"
     stream.write_text(makers.STREAM)
     places = {"STREAM": str(stream), "TRACE": str(trace)}
+    return {name: [places.get(word, word) for word in text.split()] + ["--jobs", "1"] * (name in JOBS)
+            for name, text in RESULTS.items()}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory, asked):
+    """Run a command of RESULTS by its name, once."""
 
     @cache
     def made(name):
         from experiments.figures import style
 
-        words = [places.get(word, word) for word in shlex.split(RESULTS[name])]
-        words += ["--jobs", "1"] if name in JOBS else []
-        folder = tmp_path_factory.mktemp(name) / "out"
+        words, folder = asked[name], tmp_path_factory.mktemp(name) / "out"
         with pytest.MonkeyPatch.context() as patch:  # whoever asks first may leave pictures empty
             patch.setattr(style, "pictures", getattr(style.pictures, "drawn", style.pictures))
             result = invoke(*words, "--json", "--out", folder)

@@ -25,7 +25,7 @@ LabelEfficientFilter(C=1.0) ImportanceWeighted(c_0=0.0001, floor=0.01)
 
 
 @pytest.mark.skipif(is_plain(), reason="plain Python has no addresses")
-@cases_of("key dtype", "'randomized-budget-perceptron', 'float64' ; 'lasec', 'float64' ; 'adagrad', 'float32'")
+@cases_of("key dtype", "'randomized-budget-perceptron', 'float64' ; 'lasec', 'float64' ; 'sop-ss', 'float32'")
 def test_a_record_in_memory_has_the_places_of_its_arrays_and_no_owner_who_could_be_gone_when_it_is_read(key, dtype):
     sampler, arrays = samplers.make(key, 3, dtype=dtype), []
     kernels.changed(sampler._own.arrays, lambda name, array: arrays.append(array) or array)

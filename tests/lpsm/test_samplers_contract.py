@@ -84,8 +84,7 @@ def test_a_run_is_its_pieces_and_its_rounds_to_the_last_bit_and_draw_in_any_memo
     run, pieces, rounds, tickets = (make() for _ in range(4))
     one = whole(run, X, labels)
     told = np.where(one[1], labels, (labels + 1) % 4 if labels is CODES else -labels)
-    read_only, strided = X.copy(), np.repeat(X, 2, axis=1)[:, ::2]
-    read_only.flags.writeable = False
+    read_only, strided = fixed(X), np.repeat(X, 2, axis=1)[:, ::2]
     forms = zip((read_only, X, X.astype(np.float32), X.tolist(), strided), pairwise((0, 3, 3, 90, 91, 150)),
         strict=True)  # fmt: skip
     *joined, numbers = zip(*(whole(pieces, rows[a:b], told[a:b]) for rows, (a, b) in forms), strict=True)

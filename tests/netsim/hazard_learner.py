@@ -3,6 +3,7 @@
 import numpy as np
 
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, enter_interval, find_bin, learn_wait, refresh
+from netsim.sleep_planning.plans import WORKSPACE
 
 
 class HazardLearner:
@@ -31,3 +32,8 @@ class HazardLearner:
 def spans_s(age_ns):
     """Seconds that a wait of this age has spent in each bin."""
     return (np.minimum(EDGES_NS[1:], age_ns) - EDGES_NS[:-1]).clip(0) * 1e-9
+
+
+def blank():
+    """Where a plan is made, with nothing in it."""
+    return np.zeros(1, dtype=WORKSPACE)[0]

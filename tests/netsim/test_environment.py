@@ -76,12 +76,13 @@ AIR = netsim.SimulationConfig(server_delay=CONFIG.server_delay, medium=netsim.Ai
     globals(),
 )
 def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and_on_the_air(action, config):
-    env = made(config=config, price_w=0.25)
+    pages = PAGES[:1] if action[1] > 8 else PAGES  # in all of which who polls decides 20,000 times
+    env = made(pages=pages, config=config, price_w=0.25)
     observations, rewards, info = episode(env, lambda _: np.array(action))
-    result = netsim.simulate(PAGES, Same(*action), config=config, seed=SEED)
+    result = netsim.simulate(pages, Same(*action), config=config, seed=SEED)
     seen = result.final_policy.seen
     values = environment.unscaled(observations)[: len(seen), [0, 1, 2, 3, 5]]
-    assert values == near(np.array(seen), rel=1e-4, abs=1e-7)
+    assert (np.abs(values - seen) <= np.maximum(1e-4 * np.abs(seen), 1e-7)).all()
     assert environment.scaled([1, 60, 61, 1e-3, 0, 1e9, 65]).tolist() == [1, 1, 1, np.float32(LEAST), 0, 1, 1]
     assert rewards.sum() == near(-result.energy.total_j - 0.25 * result.latency_s.sum(), rel=1e-9)
     assert (info["energy_j"], info["beacons"]) == (result.energy.total_j, result.beacons)

@@ -6,7 +6,10 @@ import pytest
 from tests.netsim.frozen import digests
 
 PART = 2_500
-SAMPLE = [(kind, number) for kind, rows in digests.ROWS.items() for number in range(7, len(rows), 199)]
+DRIVERS = {"driver wires": (49, 30, 44, 32), "driver air": (13, 17, 28)}
+"""None has arrays of other sizes: to compile the rule for them takes twenty seconds."""
+SAMPLE = [(kind, number) for kind, rows in digests.ROWS.items()
+    for number in DRIVERS.get(kind, range(7, len(rows), 199))]  # fmt: skip
 INTERPRETED = SAMPLE[::2]
 PARTS = [(kind, first) for kind, rows in digests.ROWS.items() for first in range(0, len(rows), PART)]
 

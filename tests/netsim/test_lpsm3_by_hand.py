@@ -14,6 +14,7 @@ from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.prices import worth_of_delay
 from tests.netsim.clients import ask, tell
+from tests.netsim.hazard_learner import blank
 from tests.tables import cases_of, each, near
 
 MS = 1_000_000
@@ -355,7 +356,7 @@ def workspace(own):
 
 def alone(own, now_ms, awake, price_w, waits):
     """The plan that sleep planning makes by itself for waits of (kind or rates, age in ms, class)."""
-    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+    work = blank()
     s, work["followers_s"] = own.s, workspace(own)["followers_s"]
     planning.lay_out(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS)
     for rates, age_ms, which in waits:
@@ -497,7 +498,7 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
     s["mean_rates"][MESSAGE] = 0.2
 
     def sought(least_w, most_w, halvings):
-        work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+        work = blank()
         message_prices.renewal_followers(work, s["mean_rates"][MESSAGE], 100 * MS)
         return message_prices.price_of_delay(work, s["mean_rates"][MESSAGE], rule.AGES_NS, s["ages"], 100 * MS,
             s["awake_w"], s["beacon_j"], s["wakeup_j"], 0.3 * 0.8, least_w, most_w, halvings)  # fmt: skip

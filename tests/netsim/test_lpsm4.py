@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 import netsim
@@ -14,6 +13,7 @@ from netsim.policies.protocol import ASK
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 from tests.netsim.clients import ask, tell
+from tests.netsim.hazard_learner import blank
 from tests.tables import cases_of
 from traces.traffic import draw, push_messages
 
@@ -48,7 +48,7 @@ def test_it_polls_when_its_plan_by_itself_does_and_learns_what_a_poll_takes_from
         plan = ask(own.policy, now_ms, slept_ns=slept_ns)
         assert own.s["took_s"] == pytest.approx(next_s)
         assert own.s["spent_s"] == pytest.approx(spent_s)
-        work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+        work = blank()
         work["poll_j"] = 0.7 * (spent_s - 0.0001)
         planning.lay_out_polls(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS, False)
         planning.add_wait(work, own.s["mean_rates"][REPLY], round((now_ms - 1000) * MS), planning.PAGE, 1.0, 0)
@@ -86,9 +86,7 @@ def test_a_wait_that_ended_between_two_instants_counts_there_and_is_paid_for_in_
 "wires", "thesis", "lognormal:0.5:0.8", 1.05, 0.35 ; "air", "esp32-c6", "lognormal:0.5:0.8", 1.05, 0.3
 "air", "esp32-c6", "exponential:0.3", 1.05, 0.3 ; "air", "nrf7002", "lognormal:0.1:0.8", 1.1, 0.35
 """)  # fmt: skip
-def test_the_slowdown_asked_for_is_kept_for_less_than_lpsm3_needs_and_in_both_forms(
-    medium, radio, server, target, most
-):
+def test_the_slowdown_asked_for_is_kept_for_less_than_lpsm3_needs_in_both_forms(medium, radio, server, target, most):
     radio, on_air = netsim.Radio.named(radio), {}
     if medium == "air":
         on_air = {"medium": netsim.AirConfig(phy=netsim.Phy.parse("11n")), "beacon_interval_ns": 102_400_000}

@@ -5,7 +5,7 @@ import numpy as np
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS
-from tests.netsim.hazard_learner import HazardLearner
+from tests.netsim.hazard_learner import HazardLearner, blank
 from tests.tables import cases_of, each, near
 
 INTERVAL_NS = 100_000_000
@@ -16,7 +16,7 @@ def test_followers_solve_the_renewal_equation(interval_ns):
     learner, n = HazardLearner(), planning.FOLLOWERS_STEPS
     for gap_ms in (200, 210, 700, 1500, 4000):
         learner.learn(gap_ms * 1_000_000)
-    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+    work = blank()
     message_prices.renewal_followers(work, learner.mean_rates, interval_ns)
     step_ns = interval_ns // 2
     ends = np.concatenate([[0.0], np.cumsum(learner.mean_rates[:-1] * np.diff(EDGES_NS[:-1]) * 1e-9)])
@@ -30,7 +30,7 @@ def test_followers_solve_the_renewal_equation(interval_ns):
 
 @cases_of("rate price_w", "0.4, 0.3 ; 0.05, 0.1 ; 1.0, 40.0")
 def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w):
-    work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], np.full(N_BINS, rate)
+    work, rates = blank(), np.full(N_BINS, rate)
     message_prices.renewal_followers(work, rates, INTERVAL_NS)
     radio = (0.7, 0.0015, 0.002)
     promised = message_prices.promised_delay(work, rates, 300_000_000, INTERVAL_NS, *radio, price_w)
@@ -57,7 +57,7 @@ def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w)
 
 
 def test_bisection_comes_as_near_as_its_halvings_and_leaves_out_what_never_happens():
-    work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], np.full(N_BINS, 0.05)
+    work, rates = blank(), np.full(N_BINS, 0.05)
     message_prices.renewal_followers(work, rates, INTERVAL_NS)
     rates[:300] *= 0.9  # what is young is no like what is old
     fixed = INTERVAL_NS, 0.7, 0.0015, 0.0

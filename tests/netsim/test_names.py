@@ -21,7 +21,7 @@ bsd-host:0.12345678 -> bsd-host:0.12345678 | lpsm2-link -> lpsm2-link:1.05 | lps
 lpsm3 -> lpsm3:1.05:400 | lpsm3:1.1 -> lpsm3:1.1:400 | lpsm3::250@p95 -> lpsm3:1.05:250@p95
 lpsm4 -> lpsm4:1.05:400 | lpsm4-link:1.2:300@max -> lpsm4-link:1.2:300@max | lpsm3::9@mean -> lpsm3:1.05:9
 lpsm3-driver -> lpsm3-driver:1.05:400 | lpsm4-driver:1.2 -> lpsm4-driver:1.2:400
-lpsm3::300:small -> lpsm3:1.05:300:small | lpsm4-link::9:bins64/room16 -> lpsm4-link:1.05:9:bins64/room16
+lpsm3::300:small -> lpsm3:1.05:300:small | lpsm4-link::9:bins40/room16 -> lpsm4-link:1.05:9:bins40/room16
 lpsm3-link -> lpsm3-link:1.05:400 | lpsm3-link:1.08:0.5 -> lpsm3-link:1.08:0.5 | psm:ms=200 -> psm:200
 bsd:p=0.5 -> bsd:0.5 | lpsm3:push_ms=300,slowdown=1.2 -> lpsm3:1.2:300 | twt:interval_ms=100 -> twt:100:10
 lpsm:energy=log -> lpsm:log | lpsm:energy=1/T,alphas=259 -> lpsm

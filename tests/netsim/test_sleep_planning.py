@@ -1,12 +1,13 @@
 """Plans of sleep: against every schedule on a short horizon, against chance, and what must hold of all of them."""
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import N_BINS
-from tests.netsim.hazard_learner import HazardLearner, spans_s
+from tests.netsim.hazard_learner import HazardLearner, blank, spans_s
 from tests.oracles import sleep_planning as oracle
 from tests.tables import cases_of, each, near
 
@@ -14,6 +15,7 @@ INTERVAL_NS = 100_000_000
 RADIO = {"awake_w": 0.7, "beacon_j": 0.0015}
 
 
+@cache
 def lognormal_rates(seed=0, n=300):
     learner, rng = HazardLearner(), np.random.default_rng(seed)
     for wait in (rng.lognormal(np.log(0.5) - 0.32, 0.8, n) * 1e9).astype(int):
@@ -30,7 +32,7 @@ class Planner:
 
     def __init__(self, waits, to_beacon_ns, poll_j=0.0):
         self.waits = waits
-        self.work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+        self.work = blank()
         if poll_j:
             self.work["poll_j"] = poll_j
             planning.lay_out_polls(self.work, to_beacon_ns, INTERVAL_NS, True)
@@ -69,9 +71,8 @@ def test_the_forecast_is_the_integral_of_the_hazards(to_beacon_ns):
 @each("waits", [0, 1, 5, 40])
 @each("poll_j", [0.0, 0.03])
 def test_a_plan_ends_at_the_first_stop_that_is_hardly_reached(waits, poll_j):
-    expected = [(lognormal_rates(), 30_000_000 * (1 + wait), 0) for wait in range(waits)] + [
-        (same_rates(0.3), 10**9, 1)
-    ]
+    expected = [(lognormal_rates(), 30_000_000 * (1 + wait), 0) for wait in range(waits)]
+    expected.append((same_rates(0.3), 10**9, 1))
     planner = Planner(expected, 37_000_000, poll_j)
     final = int(planner.work["first_step"].argmax())
     hazards = [
@@ -147,9 +148,7 @@ def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, pri
 1, True, 0.0, 0.0, 0.0 ; 1, False, 0.004, 0.3, 0.0 ; 3, True, 0.02, 0.0, 0.0 ; 2, False, 0.0, 1.0, 0.0
 1, True, 0.0, 0.0, 3e-5 ; 2, False, 0.004, 0.3, 2e-4 ; 1, True, 2e-4, 0.0, 0.002
 """)  # fmt: skip
-def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(
-    price_w, waiting, awake, wakeup_j, follow, poll_j
-):
+def test_at_constant_rates_the_value_is_least_of_all_closed_forms(price_w, waiting, awake, wakeup_j, follow, poll_j):
     planner = Planner([(same_rates(PAGE), 0, 0), (same_rates(MESSAGE), 10**9, 1)], 60_000_000, poll_j)
     followers_s, prices_w = follow * (np.arange(planning.FOLLOWERS_STEPS) * 0.05) ** 2, (price_w, 1.3)
     work, last = planner.work, 8 if poll_j else 2
@@ -166,9 +165,7 @@ def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(
     stops, steps = work["stop_ns"].tolist(), work["step_ns"][: work["first_step"][last]]
     powers_w = [RADIO["awake_w"]]
     for period in planning.STOPS[1:] * 0.1:
-        table_s = (
-            4 * np.interp(period * 10, range(101), followers_s) + np.interp(period * 20, range(101), followers_s)
-        ) / 6
+        table_s = np.array([4, 1]) @ np.interp([10 * period, 20 * period], range(101), followers_s) / 6
         late_w = price_w / waiting * PAGE * period / 2 + 1.3 * MESSAGE * (period / 2 + table_s)
         powers_w.append(RADIO["beacon_j"] / period + late_w)
     if poll_j:
@@ -188,7 +185,7 @@ def test_tables_are_read_between_and_beyond_their_entries_and_averaged_by_simpso
 
 
 def test_the_best_period_is_the_cheapest_of_all():
-    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+    work = blank()
     terms = {**RADIO, "prices_w": (5.0, 2.0)}
     for page, message in ((1e-4, 1e-3), (0.02, 0.01), (0.3, 0.0), (0.0, 0.2), (50.0, 0.0)):
         least, period = planning.best_period(work, page, message, INTERVAL_NS, 0.7, 0.0015, 5.0, 2.0)
@@ -199,7 +196,7 @@ def test_the_best_period_is_the_cheapest_of_all():
 
 
 def test_what_flows_delays_a_page_by_a_share_of_its_hold_until_its_sender_waits_and_survives_no_less():
-    plain, flowing = (np.zeros(1, dtype=planning.WORKSPACE)[0] for _ in range(2))
+    plain, flowing = (blank() for _ in range(2))
     rates = same_rates(20.0)
     for work, share in ((plain, 1.0), (flowing, 0.1)):
         planning.lay_out_polls(work, 50_000_000, 100_000_000, False)

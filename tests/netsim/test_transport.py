@@ -132,9 +132,7 @@ def sent_once(end, n, at):
 {1, 2, 3} -> 41
 {3} -> 51
 """, globals())  # fmt: skip
-def test_what_was_sent_before_what_has_come_is_lost_at_once_after_three_or_a_quarter_of_a_round_trip_later(
-    came, lost_at_ms
-):
+def test_what_was_sent_before_what_has_come_is_lost_at_once_after_three_or_a_quarter_round_trip_later(came, lost_at_ms):
     run, end = end_of(cwnd=10.0, ssthresh=1e9)
     sent_once(end, 6, run.now)
     began = run.now

@@ -23,7 +23,7 @@ def sizes(page):
 
 
 def held_to_published(pages, near):
-    requests, kib = [len(page.causes) for page in pages], [sum(sizes(page)) / 1024 for page in pages]
+    requests, kib = zip(*((len(page.causes), sum(sizes(page)) / 1024) for page in pages), strict=True)
     for name, of in (("requests", requests), ("kib", kib)):
         assert np.percentile(of, PERCENT) == pytest.approx(model()["published"][name], rel=near), name
 

@@ -28,9 +28,7 @@ def test_the_first_pages_do_not_depend_on_how_many_are_asked_for(many):
 @cases_of("web digest following", """
 "1996", "afca291cd2889c18", 608189472933 ; "2025", "31dcae4fbf61eefd", 696028664741
 """)  # fmt: skip
-def test_pages_are_those_that_were_drawn_one_by_one_and_nothing_more_is_drawn_than_they_need(
-    monkeypatch, web, digest, following
-):
+def test_pages_are_those_drawn_one_by_one_and_no_more_is_drawn_than_they_need(monkeypatch, web, digest, following):
     monkeypatch.setattr(web_model, "_BLOCK", 7)
     drawn = web_model.drawn(60, rng := np.random.default_rng(3), web)
     assert sha256("".join(map(traces.workload_line, drawn)).encode()).hexdigest().startswith(digest)

@@ -13,6 +13,7 @@ from experiments.presets import COMPARED
 from experiments.study.traffic import recorded
 from experiments.world import made
 from lpsm.randomness import WORKLOAD, generator
+from tests.experiments.makers import WORK
 from tests.tables import near, words
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -86,14 +87,15 @@ def test_drawn_pages_written_to_a_file_are_browsed_in_the_same_world_by_every_co
 
 
 def test_beside_a_policy_stands_what_clients_need_that_know_when_frames_come(compare, tmp_path):
-    found = compare(*["--preset", "thesis", "--pages", "1", "--seeds", "2", "--policies", "psm,poll", "--clairvoyant"])
+    (page := tmp_path / "page.jsonl").write_text(WORK.splitlines()[1])
+    found = compare("--trace", page, "--preset", "thesis", "--policies", "psm,poll", "--clairvoyant")
     rows = pd.DataFrame(found["summary"]).set_index("policy")
     names = words("sleep_j_per_page polling_clairvoyant_j_per_page total_j_per_page clairvoyant_j_per_page")
     sleep_j, polls_j, poll_j, beacons_j = rows.loc["poll:25.6", names]
     assert sleep_j < polls_j < poll_j < beacons_j
     sleep_j, polls_j, psm_j, beacons_j = rows.loc["psm:100", names]
     assert sleep_j < polls_j < beacons_j < psm_j
-    assert "above clairvoyant    if it polls" in (tmp_path / "out" / "comparison.txt").read_text()
+    assert "above clairvoyant  if it polls" in (tmp_path / "out" / "comparison.txt").read_text()
 
 
 def test_what_is_compared_where_nothing_is_said_is_what_python_compares():

@@ -26,7 +26,7 @@ def test_the_doctor_says_what_is_there_and_looks_for_data_where_they_are_read_fr
 
 
 def test_code_that_does_not_run_is_told_and_ends_with_1(lpsm, monkeypatch):
-    monkeypatch.setattr(doctor, "_run", lambda _: 1 / 0)
+    monkeypatch.setattr(doctor, "_run", lambda: 1 / 0)
     result = lpsm("doctor")
     assert result.exit_code == 1
     assert "compiled code: does not run: division by zero" in result.stdout

@@ -110,9 +110,9 @@ def check(run, start, whole, place, number, error, kept):
     "name, step, errors",
     [("population", 23, ERRORS[1:2])] + [pytest.param(name, 1, ERRORS, marks=pytest.mark.long) for name in OTHER],
 )
-def test_a_call_that_fails_costs_nothing_but_a_line(lpsm, results, tmp_path, monkeypatch, played, name, step, errors):
+def test_a_call_that_fails_costs_nothing_but_a_line(lpsm, asked, tmp_path, monkeypatch, played, name, step, errors):
     monkeypatch.setattr(os, "fsync", lambda _: None)  # counted all the same
-    words, earlier, begun, whole = results(name).words, tmp_path / "earlier", tmp_path / "begun", tmp_path / "whole"
+    words, earlier, begun, whole = asked[name], tmp_path / "earlier", tmp_path / "begun", tmp_path / "whole"
     one, other = (played([*words, *more], tmp_path / f"{len(more)}" / "out") for more in ([], OTHER[name]))
     monkeypatch.setattr(cli, "load_command", lambda _: now)
     now = other

@@ -75,11 +75,6 @@ def there(tmp_path, monkeypatch, trace, capture):
     return made
 
 
-def run(lpsm, results, name):
-    words = [*results(name).words, "--out", "out"] if name in RESULTS else name.split()
-    return lpsm(*words)
-
-
 QUICK = ("label", "reproduce", "simulate WORK --out out")
 
 
@@ -88,14 +83,13 @@ QUICK = ("label", "reproduce", "simulate WORK --out out")
     [(name, 0) if name in QUICK else pytest.param(name, 0, marks=pytest.mark.long) for name in BESIDE]
     + [pytest.param(name, shift, marks=pytest.mark.long) for name in BESIDE for shift in range(1, len(KINDS))],
 )
-def test_neighbours_of_every_kind_are_as_they_were_after_every_command_that_writes(lpsm, results, there, name, shift):
+def test_neighbours_of_every_kind_are_as_they_were_after_every_command_that_writes(lpsm, asked, there, name, shift):
     kinds = [*KINDS.values()]
     for at, form in enumerate(FREE):
         kinds[(at + shift) % len(kinds)](there / form.format(BESIDE[name]))
     before = seen(there)
     for _ in range(2):
-        words = [*results(name).words, "--out", "out"] if name in RESULTS else name.split()
-        result = lpsm(*words)
+        result = lpsm(*([*asked[name], "--out", "out"] if name in RESULTS else name.split()))
         assert result.exit_code == 0, result.output
         assert seen(there, "out", "out.svg") == before
 
@@ -130,11 +124,11 @@ def test_what_somebody_puts_into_a_folder_of_results_is_named_and_stays(there, o
         path.rename(there / f"moved {name}")
 
 
-def test_a_page_and_a_summary_that_somebody_wrote_are_not_replaced(lpsm, results, there):
+def test_a_page_and_a_summary_that_somebody_wrote_are_not_replaced(lpsm, results, asked, there):
     folder = shutil.copytree(results("label").folder, there / "out")
     for path, words in ((folder / "report.html", ["report", "out"]),
-        (there / "papers" / "RESULTS.md", [*results("reproduce").words, "--out", "papers"]),
-        (there / "papers/docs/results/thesis.md", [*results("reproduce").words, "--out", "papers"])):  # fmt: skip
+        (there / "papers" / "RESULTS.md", [*asked["reproduce"], "--out", "papers"]),
+        (there / "papers/docs/results/thesis.md", [*asked["reproduce"], "--out", "papers"])):  # fmt: skip
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("mine")
         result = lpsm(*words)

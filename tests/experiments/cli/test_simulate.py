@@ -39,9 +39,7 @@ def totals(lpsm, workload):
     return run
 
 
-def test_pages_are_written_in_order_and_to_the_nanosecond_to_a_file_or_to_standard_output(
-    lpsm, rows, workload, tmp_path
-):
+def test_pages_are_written_in_order_and_to_the_nanosecond_to_a_file_or_standard_output(lpsm, rows, workload, tmp_path):
     at_once = "--server-delay", "0"
     printed = rows("--policy", "bsd:0.50", *at_once)
     result = lpsm("simulate", workload, *at_once, "--policy", "bsd:0.5", "--out", tmp_path / "pages.csv")

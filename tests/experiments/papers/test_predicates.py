@@ -122,7 +122,7 @@ smallest(of(a=Noted(1, "(x)"), b=[nan], c=0.5), "a", unit=" %"), "-0.500 % (a 1.
 at_least(of(a=Noted([], "(never reached)"), b=2), 1), "a no number (never reached), b 2.00", False,
   "so for 1 of 2; a has no number, which counts as failed" -> a no number (worst of 2)
 """, WORDS)  # fmt: skip
-def test_a_verdict_says_its_numbers_the_notes_after_them_what_lies_outside_and_what_decides(
+def test_a_verdict_says_its_numbers_notes_after_them_what_lies_outside_and_what_decides(
     test, ours, right, why_not, short
 ):
     assert Claim("s", test).check({})[:4] == (ours, right, why_not, short)

@@ -16,9 +16,7 @@ from tests.traces.home_ip import pack, records
 ALL = all_experiments()
 
 
-def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sessions_with_few_rates(
-    tmp_path, monkeypatch
-):
+def test_who_has_the_archive_of_boston_university_replays_its_longest_sessions_with_few_rates(tmp_path, monkeypatch):
     folder = tmp_path / "bu-www-client"
     folder.mkdir()
     with tarfile.open(folder / "condensed.tar.xz", "w:xz") as archive:
@@ -70,9 +68,7 @@ def rows(seed):
     return [{"x": seed + 0.5}]
 
 
-def test_a_figure_drawn_from_the_runs_of_another_takes_them_and_its_record_is_the_one_it_would_have_made(
-    tmp_path, monkeypatch
-):
+def test_a_figure_of_the_runs_of_another_takes_them_and_its_record_is_what_it_would_have_made(tmp_path, monkeypatch):
     first = Experiment("paper/first", "a line", "1 s")
     first.runs(lambda setup: {"only": {"seed": setup.seed}})(rows)
     second = first.view("paper/second", "a line", "1 s")
