@@ -64,11 +64,11 @@ def doctor(asked: options.Asked) -> None:
         "data_folder": where,
         "data": data,
     }
-    text = ""
+    lines = []
     for title, value in found.items():
         words = "; ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
-        text += f"{title.replace('_', ' ')}: {words}\n"
-    options.answer(asked, found, text[:-1])
+        lines.append(f"{title.replace('_', ' ')}: {words}")
+    options.answer(asked, found, "\n".join(lines))
     if code != "runs":
         click.get_current_context().exit(1)
 

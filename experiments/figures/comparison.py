@@ -155,7 +155,7 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
     }
     means = shown.groupby(["policy", "replication"])[["slowdown"]].mean().groupby("policy").mean()
     figure = clouds(shown, words, means)
-    log_axis(figure.axes[0], "y", *_around(shown["slowdown"], [1.0]))  # of all
+    log_axis(figure.axes[0], "y", *_around(shown["slowdown"], [1.0]))  # all share it
     return figure
 
 
@@ -183,7 +183,7 @@ def clouds(table: pd.DataFrame, words: Mapping[str, str], middle: pd.DataFrame) 
             axes.tick_params(labelbottom=place + columns >= len(drawn))
         for axes in grid[len(drawn) :]:
             axes.set_axis_off()
-        log_axis(grid[0], "x", *_around(table[x]))  # of all
+        log_axis(grid[0], "x", *_around(table[x]))  # all share it
         figure.supxlabel(across, fontsize=9)
         figure.supylabel(up, fontsize=9)
     return figure

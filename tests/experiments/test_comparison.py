@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ import pytest
 import experiments
 import netsim
 import traces
+from experiments import comparison
+from experiments.study.traffic import Generated
 from experiments.world import made
 from tests.tables import near
 from tests.wrong_calls import refused, table
@@ -107,6 +110,21 @@ sweep("dtim_period", [1, 2], ["psm"], 2, SimulationConfig()) -> where a field is
 """)
 def test_a_wrong_call_says_what_is_wrong(call, message):
     refused(call, message, {"compare": experiments.compare, "sweep": experiments.sweep, **vars(netsim)})
+
+
+@pytest.mark.parametrize(("pages", "seeds"), [(99, 2), (100, 1)])
+def test_what_is_assumed_of_a_radio_is_halved_and_doubled_for_a_hundred_pages_or_two_replications(pages, seeds):
+    world, joules = made("today"), {"usual": (5.0, 3.0), "half": (1.0, 2.0), "twice": (9.0, 8.0)}
+    units = SimpleNamespace(workloads=[Generated(n_pages=pages, seed=seed) for seed in range(3)])
+    tasks = comparison.with_assumed(SimpleNamespace(world=world, clients=1), units, ["psm"])
+    names = [f"seed-{seed} {policy}" for seed in range(seeds) for policy in ("none", "psm:102.4")]
+    assert [*tasks] == [f"{word} {name}" for word in ("half", "twice") for name in names]
+    assert [task.config.radio.doze_mw / world.config.radio.doze_mw for task in tasks.values()] == near(
+        np.repeat([0.5, 2.0], 2 * seeds))  # fmt: skip
+    runs = {f"{word} {name}".removeprefix("usual "): {"run": {"policy": name.split()[1], "total_j": of[place % 2]}}
+        for word, of in joules.items() for place, name in enumerate(names)}  # fmt: skip
+    said = comparison.order_words(world.config.radio, tasks, runs)
+    assert said.endswith("In the order by energy, at half psm:102.4 and none change places; at twice the order stays.")
 
 
 SCRIPT = """
