@@ -151,6 +151,16 @@ def beside_ns3(spec="11g", seconds=4.0, n=CELL, max_ampdu_bytes=0):
     ]
 
 
+def counted(browsed, policies, config, beacons=64):
+    """Events of a compiled run whose servers take no time, its processor seconds, and its room in MB."""
+    delays = [np.zeros(len(one.sizes), dtype=np.int64) for one in browsed]
+    world = World([*zip(browsed, policies, strict=True)], delays, [[]] * len(browsed), config, 0, beacons)
+    run = engine._Run(world, [one.compiled for one in policies])
+    compiled_s = _processor_s(run.go, 1)
+    events = int(run._places[id(world.run.machine)][fields_of("Machine")["scheduled"].at])
+    return events, compiled_s, sum(room.nbytes for room in run._kept) / 1e6
+
+
 def growth(policy="psm"):
     """One row a compiled cell: clients, pages each, events, microseconds an event, room and memory in MB."""
     rows = []
@@ -159,13 +169,8 @@ def growth(policy="psm"):
     )
     for clients, pages in ((1, 10), (20, 10), (100, 10), (200, 10), (200, 20), (200, 40)):
         config, browsed = netsim.SimulationConfig(medium=netsim.AirConfig()), browsing(clients, pages)
-        made = [(one, netsim.policies.make(policy)) for one in browsed]
-        delays = [np.zeros(len(one.sizes), dtype=np.int64) for one in browsed]
-        world = World(made, delays, [[]] * clients, config, 0, 64 * 8 ** (clients > 20))
-        run = engine._Run(world, [one.compiled for _, one in made])
-        compiled_s = _processor_s(run.go, 1)
-        events = int(run._places[id(world.run.machine)][fields_of("Machine")["scheduled"].at])
-        room_mb = sum(room.nbytes for room in run._kept) / 1e6
+        policies = [netsim.policies.make(policy) for _ in browsed]
+        events, compiled_s, room_mb = counted(browsed, policies, config, 64 * 8 ** (clients > 20))
         memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         rows.append((clients, pages, events, 1e6 * compiled_s / events, room_mb, memory_mb))
     return rows
