@@ -94,7 +94,8 @@ class Reads:
 
     def unread(self, end, received):
         """Return where what waits for a busy client begins when it has received so much, or 0."""
-        return end.is_client and not end.out_of_order and next((begin for begin, stop in self.busy if begin < received < stop), 0)
+        waiting = [begin for begin, stop in self.busy if begin < received < stop]
+        return waiting[0] if waiting and end.is_client and not end.out_of_order else 0
 
     def answer(self, function, run, end):
         """Acknowledge what has come."""
