@@ -56,7 +56,7 @@ def cubic_gain(run: Run, end: Endpoint, cwnd: float, delivered: float) -> float:
         end.epoch, end.reno_cwnd = max(run.now, 1), cwnd
         end.k = ((end.last_max - cwnd) / C) ** (1.0 / 3.0) if end.last_max > cwnd else 0.0
         end.origin = max(end.last_max, cwnd)
-    since = (run.now - end.epoch + end.min_rtt) / 1e9 - end.k
+    since = (run.now - end.epoch + end.least_rtt) / 1e9 - end.k
     gain = max((end.origin + C * since * since * since - cwnd) / cwnd, 0.01 / cwnd)
     if end.last_max == 0.0:
         gain = max(gain, 0.05)
@@ -77,11 +77,11 @@ def look_for_end(run: Run, end: Endpoint, rtt: int) -> None:
     found = False
     if now - end.train <= TRAIN_GAP:
         end.train = now
-        found = now - end.round_begun > (end.min_rtt + TRAIN_MORE) // 2
+        found = now - end.round_begun > (end.least_rtt + TRAIN_MORE) // 2
     end.round_rtt = min(end.round_rtt, rtt)
     if end.round_samples < HYSTART_SAMPLES:
         end.round_samples += 1
-    elif end.round_rtt > end.min_rtt + min(max(end.min_rtt // 8, HYSTART_LEAST), HYSTART_MOST):
+    elif end.round_rtt > end.least_rtt + min(max(end.least_rtt // 8, HYSTART_LEAST), HYSTART_MOST):
         found = True
     if found:
         end.ssthresh = float(int(end.cwnd))

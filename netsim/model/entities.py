@@ -205,6 +205,7 @@ class Endpoint:
     most_out: int  # how much was on its way at most,
     limited_until: int  # and up to which byte that holds
     # its congestion control: `netsim.model.congestion`
+    least_rtt: int  # but for that of the handshake
     epoch: int  # since when the window grows by CUBIC's function; 0: not yet
     origin: float
     k: float  # seconds

@@ -39,8 +39,8 @@ SOON_ACKED = 1_000_000
 
 def begin_end(run: Run, end: Endpoint) -> None:
     """Set what an end begins with."""
-    end.ssthresh, end.min_rtt = NO_THRESHOLD, NEVER
-    end.flush = 0
+    end.ssthresh, end.flush = NO_THRESHOLD, 0
+    end.min_rtt = end.least_rtt = NEVER
     begin_receiver(run, end)
 
 
@@ -227,12 +227,13 @@ def note_arrived(run: Run, end: Endpoint, told: int) -> int:
 def measure(run: Run, end: Endpoint, longest: int, latest: int) -> None:
     """Take in round trips: of the first and of the last segment that were acknowledged together."""
     end.min_rtt = min(end.min_rtt, latest)
-    look_for_end(run, end, latest)
-    if end.srtt < 0:
+    if end.srtt < 0:  # of the handshake
         end.srtt, end.deviation = longest, 2 * longest
         end.rttvar = end.most_deviation = max(end.deviation, run.min_rto)
         end.deviation_until = end.next
     else:
+        end.least_rtt = min(end.least_rtt, latest)
+        look_for_end(run, end, latest)
         error = longest - end.srtt
         end.srtt += error // 8
         more = abs(error) - end.deviation // 4

@@ -32,7 +32,8 @@ def end_of(control=CUBIC, **fields):
     """Return a run and the sending end of a connection, by hand."""
     run, end = Run(), Endpoint()
     run.control, run.mss, run.window, run.first_window, run.min_rto, run.now = control, MSS, 4000, 10, 200 * MS, 10**9
-    end.srtt, end.min_rtt, end.deadline, end.timer, end.ack_by = 40 * MS, 40 * MS, NEVER, NEVER, NEVER
+    end.srtt = end.min_rtt = end.least_rtt = 40 * MS
+    end.deadline = end.timer = end.ack_by = NEVER
     for field, value in fields.items():
         setattr(end, field, value)
     return run, end
@@ -78,7 +79,7 @@ def test_after_an_idle_time_the_window_is_the_first_one():
 
 
 def test_cubic_is_back_where_it_was_after_the_time_that_its_function_says_and_reno_grows_by_one_a_round_trip():
-    run, end = end_of(cwnd=140.0, last_max=0.0, ssthresh=1.0, limited=1, min_rtt=0)
+    run, end = end_of(cwnd=140.0, last_max=0.0, ssthresh=1.0, limited=1, least_rtt=0)
     end.cwnd = end.ssthresh = congestion.reduced_window(run, end)
     assert end.cwnd == int(140 * 0.7)
     k_s = ((140 - 98) / 0.4) ** (1 / 3)
@@ -115,6 +116,13 @@ def test_slow_start_ends_with_a_train_of_acknowledgements_of_half_a_round_trip()
         run.now += MS
     congestion.look_for_end(run, end, 40 * MS)
     assert end.ssthresh == 40.0
+
+
+def test_the_round_trip_of_the_handshake_does_not_count_for_the_end_of_slow_start():
+    run, end = end_of(srtt=-1, min_rtt=NEVER, least_rtt=NEVER)
+    for rtt in (10, 40, 50):
+        sender.measure(run, end, rtt * MS, rtt * MS)
+    assert (end.min_rtt, end.least_rtt) == (10 * MS, 40 * MS)
 
 
 # -- losses
