@@ -12,8 +12,8 @@ reckons it, less what was allowed, so that what the user states is a slowdown; a
 as a second weighs less in a long page.  A page is everything from the first frame that asks for something until
 nothing is outstanding, or until a connection is opened then.  Of a frame that
 waited at the access point a device knows the last instant at which nothing did, and the first at which something did;
-LPSM3 learns from this interval, and reckons delays from when the frame is expected to have come.  Each wait counts for
-the page by the share of what was outstanding that it held up.
+LPSM3 learns from this interval, and reckons delays from when the frame is expected to have come.  A page is late by its
+last frame.
 
 That of a message's delay is found by inversion: at which price do plans, given what was learned about messages,
 lead to the mean delay that was asked for?  What is wanted is corrected slowly by the delays that messages really had.
