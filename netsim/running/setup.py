@@ -425,10 +425,13 @@ def trip_of(
         np.array(totals), "Totals",
         ("end", "awake", "beacons", "air_up", "air_down", "lost", "groups_lost", "beacons_lost"),
     ).tolist()  # fmt: skip
+    pages = _columns(loads, "PageRecord", LOADS)
+    if not pages[:, 1].all():
+        raise RuntimeError("every page of a run must be complete when it ends, got one that is not")
     states = _columns(np.array(totals), "States", STATES, fields_of("Totals")["states"].at).tolist()
     trip = RunRecord(
         end_ns=end, awake_ns=awake, beacons=beacons, air_up_ns=air_up, air_down_ns=air_down, frames_lost=lost,
-        loads=_columns(loads, "PageRecord", LOADS), polls=polls, intervals=intervals,
+        loads=pages, polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None, page_states=after - before if on_air else None,
         groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=_columns(datagrams, "Datagram", DATAGRAMS),
         exchanges=_columns(steps, "Step", ("begun", "ended")),
