@@ -119,3 +119,4 @@ def _use(room: str) -> None:
     grid = samplers.TunedSampler("ss", 2, parameter="K", grid=[0.1, 1.0])
     for one in (*(samplers.make(k, 2) for k in samplers.registry()), samplers.make("sop", 2, kernel="linear"), grid):
         one.run(losses, [1, -1, 1, -1])
+        one.decide(losses[0])

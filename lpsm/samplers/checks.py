@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
+from lpsm.arithmetic import dot
 from lpsm.arrays import Array, Floats
 from lpsm.checks import array, shaped, shown
+from lpsm.native import compiled
 from lpsm.samplers.linear_algebra import Table, writeable
 
 Columns: TypeAlias = NDArray[np.int32] | None
@@ -27,11 +29,22 @@ def as_instance(x: Table, n_features: int, dtype: DTypeLike) -> tuple[Array, Col
     ValueError if it has not `n_features` features, one of them is not finite, or its squared length is not.
     """
     if sparse.issparse(x):
-        row = as_instances(x if x.shape == (1, n_features) else x.reshape(1, -1), n_features, dtype)
+        row = as_instances(x.reshape(1, -1), n_features, dtype)
         return writeable(row.data), writeable(row.indices.astype(np.int32, copy=False))
     values = writeable(shaped("x", x, n_features, dtype=dtype))
     _check_finite("x", values.reshape(1, -1))
     return values, None
+
+
+@compiled
+def is_sound(values: Array, columns: Array, n_features: int) -> bool:
+    """Whether columns, if any, rise from 0 on below `n_features`, and the squared length is finite and not 0."""
+    last = -1
+    for at in columns:
+        if at <= last:
+            return False
+        last = at
+    return last < n_features and 0.0 < dot(values, values, len(values)) <= np.finfo(values.dtype).max
 
 
 def as_instances(X: Rows, n_features: int, dtype: DTypeLike) -> Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from importlib import import_module
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,13 @@ from lpsm.samplers.protocol import (
     NO_KERNEL,
     ROUND,
     SIZE,
-    SPARSE,
     WEIGHT,
     Code,
     Learner,
     RoundRecord,
     Rule,
     code_of,
+    mode_of,
     play,
 )
 
@@ -108,7 +109,7 @@ class Ensemble:
     """
 
     def __init__(self, of: Any, copies: tuple[Copy, ...], head: Copy | None = None, voters: Record = None) -> None:
-        self.copies, self.n_features, self.normalize, self.is_sparse = copies, of.n_features, of.normalize, False
+        self.copies, self.n_features, self.normalize = copies, of.n_features, of.normalize
         self._limit, self.voters = protocol.UNLIMITED if of.max_queries is None else of.max_queries, voters
         everyone = copies if head is None else (*copies, head)
         counts, scalars = copies[0].counts[None], copies[0].scalars[None]
@@ -138,13 +139,13 @@ class Ensemble:
             outcome=np.zeros((len(everyone), protocol.N_OUTCOME)), mode=np.zeros(8, np.int64),
             scratch=np.zeros(of.n_features, of.dtype),
         )  # fmt: skip
-        self._place, _ = pinned(self.record)
+        self._places: dict[tuple[str, bool], tuple[Code, RoundRecord]] = {}  # by mode, and whether rows are sparse
         self._starts = np.zeros(2, np.int64)  # of a row alone
 
     @property
     def is_current(self) -> bool:
         """Whether the arrays of the copies are still where the record says; others may have made room in them."""
-        return all(one.arrays is there for one, there in zip(self.copies, self._pinned, strict=True))
+        return all(map(is_, map(attrgetter("arrays"), self.copies), self._pinned))
 
     def _learners(self, n_outcomes: int) -> dict[str, Any]:
         """Where the learners' arrays are, and what there is room for."""
@@ -161,8 +162,7 @@ class Ensemble:
         now = int(self.record.counts[-1, ROUND])
         at = range(now + 1, now + rounds + 1)
         each = np.array([[rule.schedule(self.n_features, t) for t in at] for rule in own])
-        by_round = each.reshape(len(own), rounds, 2).transpose(2, 0, 1)
-        return np.ascontiguousarray(by_round).reshape(2 * len(own), rounds)
+        return np.concatenate(each.reshape(len(own), rounds, 2).transpose(2, 0, 1))
 
     def draws(self, rounds: int) -> dict[str, Array]:
         """Return uniforms for the evictions of so many rounds, and how many there were before; see `drawn`."""
@@ -176,33 +176,36 @@ class Ensemble:
             if one.evictions is not None:
                 one.evictions.random(int(one.counts[EVICTED]) - int(before))
 
-    def play_row(self, values: Array, columns: Columns, mode: Ints) -> None:
+    def play_row(self, values: Array, columns: Columns, mode: str) -> None:
         """Play one row."""
-        record = self.record
-        record.mode[:] = mode
-        if self.given is not None and not mode[FRESH]:
+        if self.given is not None and mode[FRESH] == "0":
             self._fill(self.given, values)
-        at, starts, rows = NO_COLUMNS, NO_STARTS, values[None]
+        at, starts, rows, how = NO_COLUMNS, NO_STARTS, values[None], (mode, columns is not None)
         if columns is not None:
-            at, starts, record.mode[SPARSE] = columns, self._starts, 1
+            at, starts = columns, self._starts
             starts[1] = len(values)
-        while not play(self._place, rows, at, starts):
-            self._make_room(len(values))
+        while (found := self._places.get(how)) is None or not play(found[0], rows, at, starts):
+            if found is None:
+                record = self.record._replace(mode=mode_of(*how, 1))
+                self._places[how] = pinned(record)[0], record
+            else:
+                self._make_room(len(values), columns is not None)
 
-    def play_rows(self, table: tuple[Array, Array, Array], n: int, mode: Ints, **own: Any) -> None:
+    def play_rows(self, table: tuple[Array, Array, Array], n: int, mode: str, **own: Any) -> None:
         """Play n rows of a table with these arrays in the record; k(x, x_i) of a given function is filled in a row."""
-        at, starts = 0, table[2]
-        place: Code = None
-        mode[SPARSE] = len(starts) > 0
+        at, starts, place = 0, table[2], None
+        is_sparse = len(starts) > 0
+        modes = mode_of(mode, is_sparse, n)
         while at < n:
             if self.given is not None:
                 self._fill(self.given, table[0][at])
+                modes[LAST] = at + 1
             if place is None:
-                place, _ = pinned(self.record._replace(mode=mode, **own))
-            mode[FIRST], mode[LAST] = at, n if self.given is None else at + 1
+                place, _ = pinned(self.record._replace(mode=modes, **own))
+            modes[FIRST] = at
             at = play(place, *table)
-            if at < mode[LAST]:
-                self._make_room(int(starts[at + 1] - starts[at]) if len(starts) else self.n_features)
+            if at < modes[LAST]:
+                self._make_room(int(starts[at + 1] - starts[at]) if is_sparse else self.n_features, is_sparse)
                 place = None
 
     def _fill(self, kernel: CallableKernel, x: Array) -> None:
@@ -211,9 +214,8 @@ class Ensemble:
         for one in self.copies:
             kernels.fill(one.arrays, kernel, one.counts, one.scalars, x)
 
-    def _make_room(self, width: int) -> None:
+    def _make_room(self, width: int, is_sparse: bool) -> None:
         """Grow arrays of stored instances where there is no room."""
         for one in self.copies:
-            one.make_room(width, self.is_sparse)
-        self.record = self.record._replace(**self._learners(len(self.record.outcome)))
-        self._place, _ = pinned(self.record)
+            one.make_room(width, is_sparse)
+        self.record, self._places = self.record._replace(**self._learners(len(self.record.outcome))), {}

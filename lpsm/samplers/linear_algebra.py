@@ -52,8 +52,8 @@ def table_of(rows: Table) -> tuple[Array, Array, Array]:
 
 
 def writeable(array: Array) -> Array:
-    """Return the array, or a copy if it cannot be written to: compiled code takes that for another type."""
-    return array if array.flags.writeable else array.copy()
+    """Return the array, or a copy if it has gaps or cannot be written to: compiled code takes that for another type."""
+    return array if array.flags.carray else array.copy()
 
 
 @compiled

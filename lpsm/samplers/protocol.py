@@ -237,6 +237,12 @@ LOG_MARGIN, LOG_FLAGS, LOG_PRODUCT, LOG_VARIANCE, LOG_CHANCE, N_LOG = range(6)
 # there; rows are sparse; the first round, and the one before which to stop.
 DECIDES, LEARNS, LAZY, CAREFUL, FRESH, SPARSE, FIRST, LAST = range(8)
 
+
+def mode_of(digits: str, is_sparse: bool, last: int) -> Ints:
+    """Return the mode of these first five, each 0 or 1, for rounds up to the last."""
+    return np.array([*map(int, digits), is_sparse, 0, last])
+
+
 UNLIMITED = 2**62  # labels, values and instances
 SLACK = 1e-9  # of r, above its rounding, so that the upper end of its range is safe
 ENTRIES = ("score", "variance", "overlap", "update", "vote", "reweigh")

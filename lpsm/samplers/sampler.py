@@ -32,12 +32,13 @@ from lpsm.samplers.checks import (
     as_instances,
     as_labels,
     check_columns,
+    is_sound,
     squared_lengths,
 )
 from lpsm.samplers.ensemble import Copy, Ensemble
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.learners import Squares
-from lpsm.samplers.linear_algebra import WIDE, Table, table_of
+from lpsm.samplers.linear_algebra import NO_COLUMNS, WIDE, Table, table_of
 from lpsm.samplers.protocol import Learner, Rule
 from lpsm.samplers.run_log import Decision, Question, Questions, RunLog
 
@@ -46,10 +47,7 @@ STORES = ("mistakes", "queried", "small margins")
 
 # Modes (`round.DECIDES` and what follows): decide, learn, learn late, read, and three ways to run a stream.
 _MODES = "10010 01001 01000 00000 11010 11100 11110"
-_DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
-    np.array([*map(int, mode), 0, 0, 1]) for mode in _MODES.split()
-)
-_LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
+_DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = _MODES.split()
 _ROWS = sparse.csr_matrix, sparse.csr_array
 _SIZES = "n_features n_classes dtype normalize stores max_queries"
 
@@ -112,7 +110,7 @@ class Sampler:
         self.n_features = whole(1, MOST_FEATURES, n_features=n_features)
         known("stores", stores, STORES)
         self.dtype = np.dtype(dtype)
-        if self.dtype not in _LARGEST:
+        if self.dtype not in (np.float64, np.float32):
             raise ValueError(f"dtype must be float64 or float32, got {self.dtype}")
         rule.suits(learner)
         if kernel is None and learner.by_instances:
@@ -141,7 +139,7 @@ class Sampler:
     @property
     def rounds(self) -> int:
         """Rounds so far, t."""
-        return int(self._own.counts[protocol.ROUND])
+        return self._own.counts.item(protocol.ROUND)
 
     @property
     def queries(self) -> int:
@@ -252,7 +250,6 @@ class Sampler:
             record.schedules[:] = ensemble.schedules(1)
         ensemble.play_row(values, columns, _DECIDE)
         self._fresh = True
-        record = ensemble.record
         margin, prediction, query, _, chance, *_ = record.outcome[-1].tolist()
         self._last = self.rounds if query else None
         if self._last is not None:
@@ -279,7 +276,7 @@ class Sampler:
             If `x` is not the instance it asked about, or `y` is no label.
         """
         self._check_label(y)
-        return self._take(int(x) if isinstance(x, int | np.integer) else self._ticket_of(x), float(y))
+        return self._take(int(x) if isinstance(x, (int, np.integer)) else self._ticket_of(x), y)
 
     def _check_label(self, y: int) -> None:
         if y not in (-1, 1):
@@ -355,7 +352,6 @@ class Sampler:
         """Return those who play, made anew where they changed."""
         if self._ensemble is None or not self._ensemble.is_current:
             self._ensemble = self._assembled()
-        self._ensemble.is_sparse = bool(self._sparse_memory)
         return self._ensemble
 
     def _assembled(self, **voters: Any) -> Ensemble:
@@ -381,13 +377,13 @@ class Sampler:
                     question.scores, 0, int(y), int(record.outcome[0, protocol.PREDICTION])
                 )
         record.label[0] = y
-        draws = ensemble.draws(1) if record.evictions.size else {}
-        for name, drawn in draws.items():
-            getattr(record, name)[:] = drawn
+        if evicts := record.evictions.size > 0:
+            for name, drawn in ensemble.draws(1).items():
+                getattr(record, name)[:] = drawn
         ensemble.play_row(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
-        if draws:
-            ensemble.drawn(draws["gone"])
-        return bool(ensemble.record.outcome[-1, protocol.KEPT])
+        if evicts:
+            ensemble.drawn(record.gone)
+        return bool(record.outcome[-1, protocol.KEPT])
 
     def _ticket_of(self, x: Rows) -> int:
         """Return the ticket of the last decision, which must have asked about this very instance."""
@@ -411,15 +407,16 @@ class Sampler:
         return _as_log(log), log[protocol.LOG_CHANCE]
 
     def _played(
-        self, table: Table, labels: Floats, uniforms: Floats, schedules: Floats, mode: Ints
+        self, table: Table, labels: Floats, uniforms: Floats, schedules: Floats, mode: str
     ) -> tuple[Floats, Floats]:
         """Play the rows of a table; return the log (protocol.N_LOG, T), and the scores (T, k) of several classes."""
         self._fresh, self._last = False, None
         n, several, ensemble = len(labels), self.n_classes > 1, self._prepared()
-        draws = ensemble.draws(n if mode[protocol.LEARNS] else 0)
+        draws = ensemble.draws(n if mode[protocol.LEARNS] == "1" else 0)
         log, scores = np.empty((protocol.N_LOG, n)), np.zeros((n if several else 1, self.n_classes))
-        stream = {"label": labels, "coin": uniforms, "schedules": schedules, "log": log, "scores": scores}
-        ensemble.play_rows(table_of(table), n, mode.copy(), **stream, **draws)
+        ensemble.play_rows(
+            table_of(table), n, mode, label=labels, coin=uniforms, schedules=schedules, log=log, scores=scores, **draws
+        )
         ensemble.drawn(draws["gone"])
         if several and ensemble.inside:
             scores /= 1.0 + np.maximum(log[protocol.LOG_VARIANCE], 0.0)[:, None]
@@ -447,10 +444,28 @@ class Sampler:
 
     # -- what enters ------------------------------------------------------------------------------
 
-    def _instance(self, given: Rows) -> tuple[Array, Columns]:
+    def _instance(self, given: Table) -> tuple[Array, Columns]:
         """Return an instance as values and, if it is sparse, their columns; it may be the caller's own array."""
-        if (found := self._quickly(given)) is not None:
-            return found
+        values, columns, fits = given, None, True
+        if type(given) in _ROWS:
+            values, columns = given.data, given.indices
+            fits = given.shape == (1, self.n_features) and given.indptr.tolist() == [0, len(values)]
+        elif _is_pair(given):
+            values, columns = given
+        elif fits := type(given) is np.ndarray:
+            values = given.astype(self.dtype, copy=False) if given.dtype.kind in "fiub" else given
+            fits = values.shape == (self.n_features,)
+        at = NO_COLUMNS if columns is None else columns
+        if (
+            fits and self._sparse_memory in (None, columns is not None) and (columns is None or len(at) == len(values))
+            and at.dtype == np.int32 and at.flags.carray and values.dtype == self.dtype and values.flags.carray
+            and is_sound(values, at, self.n_features)
+        ):  # fmt: skip
+            return values, columns
+        return self._slowly(given)
+
+    def _slowly(self, given: Table) -> tuple[Array, Columns]:
+        """Return the same of an instance that is not seen at once to be sound, and to be taken as it is."""
         if _is_pair(given):
             n, places = len(given[0]), given[1]
             if n != len(places):
@@ -465,30 +480,6 @@ class Sampler:
         if self.normalize and not values.dot(values):
             raise ValueError("x must not be zero where instances are normalised")
         return values, columns
-
-    def _quickly(self, given: Table) -> tuple[Array, Columns] | None:
-        """Return an instance that is seen at once to be sound, and is taken as it is, else None."""
-        columns: Columns = None
-        if type(given) is np.ndarray:
-            values = given.astype(self.dtype, copy=False) if given.dtype.kind in "fiub" else given
-            fits = not self._sparse_memory and values.shape == (self.n_features,)
-        elif type(given) in _ROWS:
-            values, columns, starts = given.data, given.indices, given.indptr
-            fits = given.shape == (1, self.n_features) and starts[0] == 0 and starts[1] == len(values)
-        elif _is_pair(given):
-            (values, columns), fits = given, True
-        else:
-            return None
-        if columns is not None:
-            fits = (
-                fits and 0 < len(columns) == len(values) and columns.dtype == np.int32 and columns.flags.carray
-                and self._sparse_memory in (None, self._remembers)
-                and columns[0] >= 0 and columns[-1] < self.n_features
-                and bool(np.logical_and.reduce(columns[1:] > columns[:-1]))
-            )  # fmt: skip
-        if not (fits and values.dtype == self.dtype and values.flags.carray):
-            return None
-        return (values, columns) if 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype] else None  # nor NaN
 
     def _is_blank(self) -> bool:
         """Whether nothing is stored yet, so that the form of what will be is open."""
@@ -519,7 +510,9 @@ class Sampler:
 
 def _is_pair(given: object) -> TypeGuard[tuple[Array, Array]]:
     """Whether an instance is given as values and their columns."""
-    return type(given) is tuple and len(given) == 2 and all(type(a) is np.ndarray and a.ndim == 1 for a in given)
+    if type(given) is not tuple or len(given) != 2:
+        return False
+    return type(given[0]) is type(given[1]) is np.ndarray and given[0].ndim == given[1].ndim == 1
 
 
 def _as_log(log: Floats) -> RunLog:

@@ -102,7 +102,7 @@ def nested(state: Mapping[str, Array], prefix: str) -> State:
 
 def arrays_of(learner: Record, counts: Ints, scalars: Floats) -> State:
     """Return copies of a learner's arrays by the names of a state, empty where it has none."""
-    found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), learner.weights.dtype))}
+    found = dict.fromkeys(FIELDS, np.zeros((0, 0), learner.weights.dtype))
     found |= {"state_counts": counts.copy(), "state_scalars": scalars.copy()}
 
     def enter(name: str, array: Array) -> Array:
@@ -153,10 +153,9 @@ def restored(
         shape = (None, d) if waits else array.shape
         values = state_array(state, written, shape, array.dtype, *ranges.get(name, ()))
         if waits:
-            whole(BLOCK, len(array), waiting=len(values))
             alone, pending = counts[protocol.STORED] == counts[protocol.PENDING], int(counts[protocol.PENDING])
             whole(0, (len(array) if alone else BLOCK) - 1, pending=pending)
-            whole(pending, waiting=len(values))
+            whole(max(BLOCK, pending), len(array), waiting=len(values))
         array[: len(values)] = values
         return array
 

@@ -175,7 +175,7 @@ class _Run:
         """Return what a client's run leaves behind, and its messages."""
         rows: Any = self.world.run.clients[number]
         return trip_of(
-            self._places[id(rows.totals)].tolist(), rows.loads, self._notes_of(number, "polls"),
+            self._places[id(rows.totals)], rows.loads, self._notes_of(number, "polls"),
             self._notes_of(number, "intervals").ravel(), rows.messages, rows.datagrams, rows.steps,
             not self.world.run.on_wires,
         )  # fmt: skip

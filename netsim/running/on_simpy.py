@@ -156,7 +156,7 @@ def result(world: World, client: entities.Client) -> tuple[RunRecord, Ints]:
     machine = world.run.machine
     steps = {name: [getattr(step, name) for step in client.steps] for name in _ENDS}
     return trip_of(
-        numbers_of("Totals")(client.totals), _array(client.loads, "PageRecord"),
+        _array([client.totals], "Totals")[0], _array(client.loads, "PageRecord"),
         np.array(machine.polls[client.number], dtype=np.int64).reshape(-1, 6),
         np.array(machine.intervals[client.number], dtype=np.int64), _array(client.messages, "Message"),
         _array(client.datagrams, "Datagram"), rows_of("Step", len(client.steps), **steps), not world.run.on_wires,

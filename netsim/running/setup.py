@@ -410,7 +410,7 @@ def _set_links(run: entities.Run, link: LinkConfig, least_mbps: float, longest_s
 
 
 def trip_of(
-    totals: Sequence[int], loads: Ints, polls: Ints, intervals: Ints, messages: Ints, datagrams: Ints, steps: Ints,
+    totals: Ints, loads: Ints, polls: Ints, intervals: Ints, messages: Ints, datagrams: Ints, steps: Ints,
     on_air: bool,
 ) -> tuple[RunRecord, Ints]:  # fmt: skip
     """Return what a client's run leaves behind, and its messages: instant written, size, instant delivered.
@@ -422,13 +422,16 @@ def trip_of(
     of_page = fields_of("PageRecord")
     before, after = (_columns(loads, "States", STATES, of_page[name].at) for name in ("before", "after"))
     end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost = _columns(
-        np.array(totals), "Totals",
+        totals, "Totals",
         ("end", "awake", "beacons", "air_up", "air_down", "lost", "groups_lost", "beacons_lost"),
     ).tolist()  # fmt: skip
-    states = _columns(np.array(totals), "States", STATES, fields_of("Totals")["states"].at).tolist()
+    pages = _columns(loads, "PageRecord", LOADS)
+    if not pages[:, 1].all():
+        raise RuntimeError("every page of a run must be complete when it ends, got one that is not")
+    states = _columns(totals, "States", STATES, fields_of("Totals")["states"].at).tolist()
     trip = RunRecord(
         end_ns=end, awake_ns=awake, beacons=beacons, air_up_ns=air_up, air_down_ns=air_down, frames_lost=lost,
-        loads=_columns(loads, "PageRecord", LOADS), polls=polls, intervals=intervals,
+        loads=pages, polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None, page_states=after - before if on_air else None,
         groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=_columns(datagrams, "Datagram", DATAGRAMS),
         exchanges=_columns(steps, "Step", ("begun", "ended")),

@@ -263,6 +263,7 @@ def test_an_instance_may_be_its_values_and_columns_in_any_order_and_of_any_numbe
     rows_of = {"row": lambda row: row, "pair": lambda row: (row.data, row.indices),
         "turned": lambda row: (row.data[::-1], row.indices[::-1].astype(np.int64)),
         "doubled": lambda row: (np.repeat(row.data / 2, 2), np.repeat(row.indices, 2)),
+        "apart": lambda row: (np.repeat(row.data, 2)[::2], np.repeat(row.indices, 2)[::2]),
         "fixed": lambda row: (fixed(row.data), fixed(row.indices))}  # fmt: skip
     found = {}
     for form, turn in rows_of.items():

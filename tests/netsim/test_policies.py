@@ -56,6 +56,20 @@ def test_lpsm_has_the_parameters_of_the_thesis_and_rounds_to_whole_beacons_halve
     assert [beacons(mean_ms, 100.0) for mean_ms, _ in ask] == [k for _, k in ask]
 
 
+NUMBERS = [(parts, i) for parts in (entry.example.split(":") for entry in registry().values())
+    for i in range(1, len(parts)) if parts[i].replace(".", "").isdigit()]  # fmt: skip
+
+
+@each("parts, i", NUMBERS)
+def test_a_number_in_the_name_of_a_policy_is_of_a_size_that_changes_what_a_run_costs(parts, i):
+    def cost_j(factor):
+        spec = ":".join([*parts[:i], f"{float(parts[i]) * factor:g}", *parts[i + 1 :]])
+        push = [traces.Message(0.5 * k * k + 0.37, 90) for k in range(1, 25)]
+        return netsim.simulate(traces.generate(30, default_rng(0)), spec, push=push).energy.total_j
+
+    assert cost_j(0.5 if parts[0] == "sifi" else 2) != near(cost_j(1), rel=1e-6)
+
+
 DRIVERS = {  # which beacons it listens to; milliseconds awake after receiving, and after sending
     "mac80211": (1, 100, 100), "ath12k": (5, 0, 0), "esp-idf": (1, 50, 50), "esp-idf-max": (3, 50, 50),
     "cc33xx": (1, 40, 5), "talaria-two": (1, 12, 12), "bl616": (1, 15, 15), "nrf70": (3, 0, 0),
