@@ -16,8 +16,8 @@ WARM_UP_S = 2.0
 MODES = {  # standard, rate of data, rate of answers, what is offered in Mb/s: more than the cell can carry
     "11g": ("WIFI_STANDARD_80211g", "ErpOfdmRate54Mbps", "ErpOfdmRate24Mbps", 36.0),
     "11b": ("WIFI_STANDARD_80211b", "DsssRate11Mbps", "DsssRate2Mbps", 8.0),
-    "11n": ("WIFI_STANDARD_80211n", "HtMcs7", "ErpOfdmRate24Mbps", 80.0),
-    "11ax": ("WIFI_STANDARD_80211ax", "HeMcs7", "OfdmRate24Mbps", 110.0),
+    "11n": ("WIFI_STANDARD_80211n", "HtMcs7", "ErpOfdmRate24Mbps", 240.0),
+    "11ax": ("WIFI_STANDARD_80211ax", "HeMcs7", "OfdmRate24Mbps", 330.0),
 }
 
 

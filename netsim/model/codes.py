@@ -29,7 +29,7 @@ SATURATED, OFFERED, UP, OPENING, TRIGGER, CLOSING, POLL, DOWN, GROUP = range(9)
 AUTO, PS_POLL, NULL, UAPSD, TWT = range(5)
 
 # what became of a frame that may go together with others
-OPEN, RECEIVED, GIVEN_UP = range(3)
+OPEN, RECEIVED = range(2)
 
 # congestion control: that of the ns-2 runs, with an acknowledgement of every segment and nothing selective; or Linux's
 NS2, RENO, CUBIC = range(3)

@@ -129,7 +129,7 @@ class Frame:
     code: int  # what it is on the air, which says who is told of its end
     exchange: Exchange
     air: int  # air time of its data: alone, or its share where frames go together
-    outcome: int  # of one that may go together with others: OPEN, RECEIVED or GIVEN_UP
+    outcome: int  # of one that may go together with others: OPEN or RECEIVED
     tries: int  # how often it was sent in vain
     goes: int  # whether it is among those that are on the air together
     lost: int  # whether it is lost by itself
@@ -287,7 +287,8 @@ class Contender:
     cw: int  # contention window
     due: int  # the count of slots at which its backoff ends, and
     drawn: int  # after which of the channel's idle times it was drawn
-    tries: int
+    tries: int  # of the frame, and
+    failures: int  # in a row, whatever was sent: IEEE 802.11's QSRC
     contends: int
     on_air: int
     queue: Part[Queue]
@@ -513,6 +514,7 @@ class Run:
     fetches: Rows[Exchange]  # by the size of the data frame that answers a PS-Poll
     together: Rows[Exchange]  # by the size of frames that go together
     most_bytes: int  # of those; 0: none do
+    at_once: int  # how many frames a sender takes up at once
     contenders: Rows[Contender]  # the access point, neighbours, clients
     n_neighbours: int
     offered: int  # whether neighbours get packets at a rate, or always have one

@@ -175,6 +175,7 @@ class World:
         run.batches_room, run.listeners_room = BATCHES, self.room * (n + 1)
         run.n_neighbours, run.offered = air.neighbours, int(air.neighbour_mbps > 0.0)
         run.most_bytes = exchange_times.most_together(phy, air.max_ampdu_bytes) if air.max_ampdu_bytes else 0
+        run.at_once = phy.block_ack_frames if run.most_bytes else 1
         rows: Any = run
         largest = max(run.full, run.header + SACK_OPTION if run.control else 0)
         rows.exchanges = _exchanges(exchange_times.data_table, phy, air.rts_bytes, max(largest, NEIGHBOUR_BYTES))

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import netsim
-from netsim.model.air.air_times import BLOCK_ACK_BYTES
 from netsim.simulation import _simulate
 from traces.columns import Workload
 
@@ -414,7 +413,7 @@ def _under_way_ns(recorder, end):
     phy, frames = recorder.air.phy, recorder.frames
     apart = [n for n in range(1, len(frames)) if frames[n].start_ns > frames[n - 1].end_ns + phy.sifs_ns]
     spans = [(frames[i].start_ns, frames[j - 1].end_ns) for i, j in pairwise([0, *apart, len(frames)])]
-    return phy.control_ns(BLOCK_ACK_BYTES) + max(
+    return phy.control_ns(56 if phy.kind.startswith("11ax") else 32) + max(
         (stop - start for start, stop in spans if start <= end <= stop + phy.sifs_ns), default=0)  # fmt: skip
 
 

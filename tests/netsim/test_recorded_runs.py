@@ -67,7 +67,7 @@ cell 60004 10fa6156c17a
 cell 60009 3c66dd28c325
 wide_cell 60001 d14d674cd8de
 wide_cell 60002 098bf3f1dd0e
-wide_cell 60004 d9f7e38f76bb
+wide_cell 60004 a34493ef1aff
 wide_cell 60007 7c10b324dd60
 graph_world 60000 69ec3e1b81bc
 graph_world 60001 33774ad604ef
@@ -83,7 +83,7 @@ graph_cell 60004 662f1330fb95
 graph_cell 60009 cda0d518a719
 graph_wide_cell 60001 47ed611f85a8
 graph_wide_cell 60002 3ad80cff9fcb
-graph_wide_cell 60004 d553dc092492
+graph_wide_cell 60004 ab0b3337e643
 graph_wide_cell 60007 6f702bd1927c
 seen_world 60000 b058adafdaf8
 seen_world 60001 15d90ad8802e
@@ -116,7 +116,7 @@ seen_graph_cell 60003 d37f130d6b16
 seen_graph_wide_cell 60001 479a190bbf26
 seen_graph_wide_cell 60002 54ddd47c967b
 seen_graph_wide_cell 60003 b70394b58ec5
-seen_graph_wide_cell 60004 4e58c4b31195
+seen_graph_wide_cell 60004 b4663d76026d
 """
 
 

@@ -8,7 +8,6 @@ before all others.  Left out: a limit to lines and to what is held back.
 from __future__ import annotations
 
 from lpsm.native.records import NONE
-from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.model.air.channel import contend, put
 from netsim.model.codes import DOWN, NEVER, OPEN
 from netsim.model.entities import Client, Frame, Queue, Run
@@ -44,7 +43,7 @@ def forward(run: Run, client: Client, packet: Frame) -> None:
         frame = new_frame(run)
         frame.exchange, frame.client, frame.to = run.exchanges[client.null], client, NONE
     frame.code, frame.outcome, frame.tries, frame.air = DOWN, OPEN, 0, frame.exchange.alone
-    has_room = client.line.count == 0 and contender.queue.count < BLOCK_ACK_FRAMES
+    has_room = client.line.count == 0 and contender.queue.count < run.at_once
     if run.most_bytes and frame.to and run.serving == client and has_room:  # it joins those that go together
         append(contender.queue, frame)
         return
@@ -64,8 +63,7 @@ def serve(run: Run) -> None:
     elif run.turns.count:
         client = take_first(run.turns).client
         run.serving = client
-        at_once = BLOCK_ACK_FRAMES if run.most_bytes else 1
-        while client.line.count and contender.queue.count < at_once:
+        while client.line.count and contender.queue.count < run.at_once:
             append(contender.queue, take_first(client.line))
         if client.line.count:
             append(run.turns, client.turn)

@@ -2,30 +2,30 @@
 
 What is modelled: a station that wins the channel sends as many data frames for one receiver as wait and fit: at most
 the size asked for with delimiters and padding, 5.484 ms of air time, and 64 frames from the first that is not
-acknowledged, as many as a block ACK tells of.  A frame that goes alone is sent and acknowledged as ever.  Each frame
+acknowledged, from 802.11ax on 256, as many as a block ACK tells of.  A frame that goes alone is sent and acknowledged as ever.  Each frame
 may be lost by itself; if all are, or in a collision, nothing is answered (and of RTS, where it goes before them, no
 CTS).  The sender goes on with those that were lost and those that have come to wait meanwhile, and gives a frame up
 after the attempts that a frame has.  The receiver hands frames over in order: those behind a lost one wait for it.
 
 The block ACK is never lost, so that both ends know the same, and one list tells what each has: the queue of the
-sender, in which a frame stays until all before it are received or given up.  With block-ACK requests a sender whose
-frames nobody answered asks first what was received: a short exchange after a backoff of its own, tried as often as a
-frame, behind which the window is the least one again.
+sender, in which a frame stays until all before it are received.  With block-ACK requests a sender whose frames nobody
+answered asks first what was received, until it is told: a short exchange after a backoff of its own, behind which the
+window is the least one again.  So it is after more failures in a row, of frames and requests, than a frame that goes
+alone has attempts.
 
-What is left out: how a block ACK is agreed on (it always is), requests that move the receiver's window behind a frame
-given up (it knows of that at once), a least distance of frames, and A-MSDUs.
+What is left out: how a block ACK is agreed on (it always is), lifetimes of frames, a least distance of them, and
+A-MSDUs.
 
 Source: IEEE 802.11-2020, 9.7 (A-MPDU), 10.12 (its limits), 10.25 (block acknowledgment), 9.3.1.8 (BlockAck frame),
-table 19-25 (longest PPDU).
+10.23.2.2 (the window after failures), table 19-25 (longest PPDU).
 """
 
 from __future__ import annotations
 
-from netsim.model.codes import GIVEN_UP, OPEN, RECEIVED
+from netsim.model.codes import OPEN, RECEIVED
 from netsim.model.entities import Contender, Frame, Run
 from netsim.model.primitives import draw
 
-BLOCK_ACK_FRAMES = 64
 DELIMITER_BYTES, MULTIPLE_BYTES = 4, 4
 MAX_MPDU_BYTES = 4095  # the length in a delimiter of HT has 12 bits
 
@@ -46,7 +46,7 @@ def gather(run: Run, sender: Contender) -> None:
     if run.most_bytes == 0:
         return
     size = n = place = 0
-    while frame and place < BLOCK_ACK_FRAMES:
+    while frame and place < run.at_once:
         place += 1
         frame.goes = 0
         if frame.outcome == OPEN:
@@ -85,13 +85,6 @@ def is_received(run: Run, sender: Contender) -> bool:
     return received
 
 
-def fail(run: Run, frame: Frame) -> None:
-    """Note that a frame was sent in vain."""
-    frame.tries += 1
-    if frame.tries >= run.attempts:
-        frame.outcome = GIVEN_UP
-
-
 def settle_each(run: Run, sender: Contender) -> Frame:
     """Note which of the frames sent together the receiver has, each with its share of the air time.
 
@@ -110,7 +103,7 @@ def settle_each(run: Run, sender: Contender) -> Frame:
             if frame.lost:
                 sender.delivered -= 1
                 sender.lost += 1
-                fail(run, frame)
+                frame.tries += 1
             else:
                 frame.outcome, frame.air = RECEIVED, end - begin
                 if not found:
@@ -121,16 +114,14 @@ def settle_each(run: Run, sender: Contender) -> Frame:
     return first
 
 
-def fail_all(run: Run, sender: Contender) -> bool:
-    """Note that none of the frames sent together was answered; return whether one is given up."""
-    frame, given_up = sender.queue.head, False
+def miss_each(sender: Contender) -> None:
+    """Note that none of the frames sent together, if any were, was answered."""
+    frame = sender.queue.head
     for _ in range(sender.spanned):
-        if frame.goes:
-            fail(run, frame)
-            given_up = given_up or frame.outcome == GIVEN_UP
+        frame.tries += frame.goes
         frame = frame.link
-    take_places(sender)
-    return given_up
+    if sender.spanned:
+        take_places(sender)
 
 
 def size_in_all(sender: Contender) -> int:

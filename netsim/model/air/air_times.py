@@ -27,8 +27,8 @@ QOS_BYTES = 2
 """What the header of a QoS frame adds."""
 _MOST_SIZES = 1 << 24
 ACK_BYTES, CTS_BYTES, RTS_BYTES, POLL_BYTES, NULL_BYTES = 14, 14, 20, 20, 28
-BLOCK_ACK_BYTES, BLOCK_ACK_REQUEST_BYTES = 32, 24
-"""A compressed block ACK, whose map has 64 bits, and what asks for it."""
+BLOCK_ACK_REQUEST_BYTES = 24
+"""What asks for a block ACK; that has as many and a bit for each frame that it tells of."""
 
 _NS_PER_US = 1000
 _MOST_BYTES = 1 << 40
@@ -56,6 +56,7 @@ class _Kind:
     symbol_ns: int = 4000
     subcarriers: int = 0  # of data, from HT on
     answer_us: int = 0  # preamble that a sender waits for; 0: as long as its own
+    block_ack_frames: int = 64  # how many a block ACK tells of
 
     def bits(self, rate_mbps: float) -> int:
         """Return the data bits of a symbol; 0: a rate of OFDM or DSSS."""
@@ -73,7 +74,7 @@ def _later(meaning: str, subcarriers: int, n_mcs: int, symbol_ns: int, preamble_
     return _Kind(
         meaning=meaning, slot_us=9, sifs_us=16, cw_min=15, rates_mbps=tuple(_bits(subcarriers, n_mcs, symbol_ns)),
         basic_mbps=_OFDM_BASIC_MBPS, preamble_us=preamble_us, symbol_ns=symbol_ns, subcarriers=subcarriers,
-        answer_us=20,
+        answer_us=20, block_ack_frames=256 if symbol_ns == 13_600 else 64,
     )  # fmt: skip
 
 
@@ -187,6 +188,16 @@ class Phy:
         """How long a sender waits for the answer to begin before it takes its frame for lost."""
         layer = PHYS[self.kind]
         return self.sifs_ns + self.slot_ns + (layer.answer_us or layer.preamble_us) * _NS_PER_US
+
+    @property
+    def block_ack_frames(self) -> int:
+        """How many frames a block ACK tells of: 64, from 802.11ax on 256."""
+        return PHYS[self.kind].block_ack_frames
+
+    @property
+    def block_ack_ns(self) -> int:
+        """Air time of a compressed block ACK."""
+        return self.control_ns(BLOCK_ACK_REQUEST_BYTES + self.block_ack_frames // 8)
 
     @property
     def lowest_mbps(self) -> float:

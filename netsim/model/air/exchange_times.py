@@ -14,7 +14,6 @@ import numpy as np
 
 from lpsm.arrays import Ints
 from netsim.model.air.air_times import (
-    BLOCK_ACK_BYTES,
     BLOCK_ACK_REQUEST_BYTES,
     CTS_BYTES,
     DATA_OVERHEAD_BYTES,
@@ -40,7 +39,7 @@ def null(phy: Phy, mpdu_bytes: int) -> Row:
 @cache
 def block_ack_request(phy: Phy) -> Row:
     """Return the times of a block-ACK request and its answer."""
-    frame, answer = phy.control_ns(BLOCK_ACK_REQUEST_BYTES), phy.control_ns(BLOCK_ACK_BYTES)
+    frame, answer = phy.control_ns(BLOCK_ACK_REQUEST_BYTES), phy.block_ack_ns
     return frame, frame, frame + phy.sifs_ns + answer, frame, answer, 0, 0, 1
 
 
@@ -69,7 +68,7 @@ def fetch_table(phy: Phy, packet_bytes: int) -> Ints:
 
 def together_table(phy: Phy, rts_bytes: int | None, max_bytes: int) -> Ints:
     """Return the times of frames sent together, a row a size of all of them."""
-    return _answered(phy, max_bytes + 1, rts_bytes, phy.control_ns(BLOCK_ACK_BYTES))
+    return _answered(phy, max_bytes + 1, rts_bytes, phy.block_ack_ns)
 
 
 def _sizes(packet_bytes: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lpsm.native.records import NONE
 from netsim.model.air.access_point import hold, pass_on, take_held, withdraw
-from netsim.model.air.aggregation import BLOCK_ACK_FRAMES, fail_all, settle_each
+from netsim.model.air.aggregation import miss_each, settle_each
 from netsim.model.air.channel import advance_beacons, contend, draw_backoff, wait
 from netsim.model.air.groups import group_ended
 from netsim.model.air.retrieval import access_point_hears, open_gate, poll, serve_period
@@ -61,7 +61,7 @@ def offer(run: Run, neighbour: Contender) -> None:
 
 def saturate(run: Run, neighbour: Contender) -> None:
     """Have a neighbour always have a packet to send, or as many as can go together."""
-    for _ in range(BLOCK_ACK_FRAMES if run.most_bytes else 1):
+    for _ in range(run.at_once):
         load(run, neighbour)
     contend(run, neighbour)
 
@@ -74,7 +74,8 @@ def deliver(run: Run, sender: Contender) -> None:
     together, exchange, asked = sender.spanned, sender.exchange, sender.asks
     frame = sender.queue.head
     sender.delivered += sender.together
-    sender.tries, sender.cw, sender.asks = 0, run.cw_min, 0
+    sender.tries = sender.failures = sender.asks = 0
+    sender.cw = run.cw_min
     if together == 0 and not asked:
         leave_queue(run, sender)
     sender.contends = sender.on_air = 0
@@ -107,23 +108,21 @@ def miss_answer(run: Run, sender: Contender) -> None:
     asked, sender.asks = sender.asks, 0
     if sender.queue.count == 0:  # its frame was withdrawn
         return
-    sender.tries += 1
+    sender.tries, sender.failures = sender.tries + 1, sender.failures + 1
     sender.cw = min(2 * sender.cw + 1, run.cw_max)
-    frame, together = sender.queue.head, sender.spanned
-    if together:
-        sender.tries = 0  # each counts for itself
-        given_up = fail_all(run, sender)
-        sender.asks = int(run.asks and sender.together > 1)
-    elif asked:
-        given_up = False
-        sender.asks = int(sender.tries < run.attempts)
-    else:
-        given_up = frame.exchange.answered == 0 or sender.tries >= run.attempts
-        if given_up:
-            leave_queue(run, sender)
-            sender.dropped += 1
-    if given_up:
-        sender.tries, sender.cw = 0, run.cw_min
+    frame, together, given_up = sender.queue.head, sender.spanned, False
+    if together or asked:
+        sender.tries = 0  # none is given up
+        sender.asks = asked or int(run.asks and sender.together > 1)
+        miss_each(sender)
+        if sender.failures > run.attempts:
+            sender.failures, sender.cw = 0, run.cw_min
+    elif frame.exchange.answered == 0 or sender.tries >= run.attempts:
+        given_up = True
+        leave_queue(run, sender)
+        sender.dropped += 1
+        sender.tries = sender.failures = 0
+        sender.cw = run.cw_min
     advance_beacons(run, now)
     ready = run.slots
     if now >= run.free:
@@ -131,7 +130,6 @@ def miss_answer(run: Run, sender: Contender) -> None:
     draw_backoff(run, sender, ready)
     if together:
         hand_over(run, sender, now)
-        sender.asks = sender.asks if sender.queue.count else 0
     elif given_up:
         do_ended(run, sender, frame, frame.code, frame.client, 0, now)
     go_on(run, sender)
@@ -153,18 +151,15 @@ def leave_queue(run: Run, sender: Contender) -> None:
 
 
 def hand_over(run: Run, sender: Contender, end: int) -> None:
-    """Let frames that may go together leave the queue up to the first that is neither received nor given up."""
+    """Let frames that may go together leave the queue up to the first that is not received."""
     queue = sender.queue
-    while queue.count and queue.head.outcome != OPEN:
+    while queue.count and queue.head.outcome == RECEIVED:
         frame = queue.head
-        code, client, delivered = frame.code, frame.client, frame.outcome == RECEIVED
+        code, client = frame.code, frame.client
         queue.head = frame.link
-        if delivered:
-            do_delivered(run, frame, code, client)
-        else:
-            sender.dropped += 1
+        do_delivered(run, frame, code, client)
         queue.count -= 1
-        do_ended(run, sender, frame, code, client, delivered, end)
+        do_ended(run, sender, frame, code, client, 1, end)
     if sender.place == 0:
         pass_on(run)
 

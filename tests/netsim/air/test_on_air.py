@@ -116,8 +116,8 @@ arrived 58 361 361
 # none | up 0 62, up 0 62, up 0 62 | kind=11n max_ampdu=65535 until=99 lost=1,3,4,5,6,7,8
 0 58 c0 data 0, 68 102 a ack, 130 165 c0 data 1 lost, 165 200 c0 data 2, 210 248 a block-ack,
 276 334 c0 data 3 retry lost, 425 483 c0 data 4 retry lost, 574 632 c0 data 5 retry lost, 723 781 c0 data 6 retry lost,
-872 930 c0 data 7 retry lost, 1021 1079 c0 data 8 retry lost
-arrived 58 1134; given up 1
+872 930 c0 data 7 retry lost, 1021 1079 c0 data 8 retry lost, 1170 1228 c0 data 9 retry, 1238 1272 a ack
+arrived 58 1228 1228
 # none | up 0 62, up 0 62, up 0 62 | kind=11n max_ampdu=65535 until=99 lost=1,2 asks access=best-effort
 0 58 c0 data 0, 68 102 a ack, 139 174 c0 data 1 lost, 174 209 c0 data 2 lost, 309 347 c0 request, 357 395 a block-ack,
 432 467 c0 data 3 retry, 467 502 c0 data 4 retry, 512 550 a block-ack
