@@ -2,19 +2,18 @@
 
 What is modelled: a station that wins the channel sends as many data frames for one receiver as wait and fit: at most
 the size asked for with delimiters and padding, 5.484 ms of air time, and 64 frames from the first that is not
-acknowledged, from 802.11ax on 256, as many as a block ACK tells of.  A frame that goes alone is sent and acknowledged as ever.  Each frame
-may be lost by itself; if all are, or in a collision, nothing is answered (and of RTS, where it goes before them, no
-CTS).  The sender goes on with those that were lost and those that have come to wait meanwhile, and gives a frame up
-after the attempts that a frame has.  The receiver hands frames over in order: those behind a lost one wait for it.
+acknowledged, from 802.11ax on 256, as many as a block ACK tells of.  A frame that goes alone is sent and acknowledged
+as ever.  Each frame may be lost by itself; if all are, or in a collision, nothing is answered (and of RTS, where it
+goes before them, no CTS).  The sender goes on with those that were lost and those that have come to wait meanwhile, and
+gives none of them up.  The receiver hands frames over in order: those behind a lost one wait for it.
 
 The block ACK is never lost, so that both ends know the same, and one list tells what each has: the queue of the
 sender, in which a frame stays until all before it are received.  With block-ACK requests a sender whose frames nobody
 answered asks first what was received, until it is told: a short exchange after a backoff of its own, behind which the
-window is the least one again.  So it is after more failures in a row, of frames and requests, than a frame that goes
-alone has attempts.
+window is the least one again.  So it is after eight failures in a row, of frames and of requests.
 
-What is left out: how a block ACK is agreed on (it always is), lifetimes of frames, a least distance of them, and
-A-MSDUs.
+What is left out: how a block ACK is agreed on (it always is, for as many frames as it can tell of), lifetimes of
+frames, a least distance of them, and A-MSDUs.
 
 Source: IEEE 802.11-2020, 9.7 (A-MPDU), 10.12 (its limits), 10.25 (block acknowledgment), 9.3.1.8 (BlockAck frame),
 10.23.2.2 (the window after failures), table 19-25 (longest PPDU).

@@ -24,7 +24,7 @@ packet is written when it was whole, where it was written when its first byte wa
 wide worlds and cells again: what took more than 10 ms and fits into one packet is written in two halves; and 1,144
 whose replies are drawn with a pause since; and 580 cells of frames that go together, of which none is given up after
 seven attempts any more, and whose window is the least one again after eight failures in a row, and on 802.11ax, where a
-block ACK tells of 256 frames and takes longer. All of them are worlds with `oracle_stamps`, which was the only knowledge
+block ACK tells of 256 frames. All of them are worlds with `oracle_stamps`, which was the only knowledge
 when their answers were kept, so that these hold of `lpsm2`, `lpsm3` and their link forms, too; of new worlds one in
 eight is. These were answered by the compiled model, and where it does not cover a world, or in a sample, by the
 interpreted one.
