@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from struct import pack, unpack
 
 from experiments.timeline import Run
-from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.model.codes import DATAGRAM, UAPSD
 from netsim.running.recorder import AirFrame, AirRecorder, Exchange, Transmission
 from netsim.running.setup import NEIGHBOUR_BYTES
@@ -120,8 +119,10 @@ def _frames(recorder: AirRecorder) -> Iterator[tuple[int, bytes]]:
                 )  # fmt: skip
         elif frame.kind == "block-ack":
             start, had = first[frame.aggregate], received[ends[::-1]]
-            bits = sum(1 << place for place in range(BLOCK_ACK_FRAMES) if start + place in had)
-            body = pack("<HHQ", 2 << 1, start % 4096 << 4, bits)  # a compressed one
+            told = phy.block_ack_frames
+            bits = sum(1 << place for place in range(told) if start + place in had)
+            body = pack("<HH", 2 << 1, start % 4096 << 4 | told // 64 & 4)  # a compressed one; of how many bits
+            body += bits.to_bytes(told // 8, "little")
         elif frame.kind == "request":
             body = pack("<HH", 2 << 1, first[frame.aggregate] % 4096 << 4)
         elif frame.kind == "poll":

@@ -143,8 +143,12 @@ def test_tshark_finds_nothing_malformed(tmp_path):
         assert not found.stdout.strip()
 
 
-def test_frames_that_go_together_say_so_follow_in_number_and_the_block_ack_tells_what_was_received(tmp_path):
-    run = browsed("dynamic:50", neighbours=1, neighbour_mbps=5.0, loss_rate=0.2, **TOGETHER)
+@cases_of("spec bits_told", "'11n', 64 ; '11ax', 256")
+def test_frames_that_go_together_say_so_follow_in_number_and_the_block_ack_tells_what_was_received(
+    tmp_path, spec, bits_told
+):
+    options = {**TOGETHER, "phy": netsim.Phy.parse(spec)}
+    run = browsed("dynamic:50", neighbours=1, neighbour_mbps=5.0, loss_rate=0.2, **options)
     together, received, latest, answered = {}, {}, -1, 0
     for radiotap, frame in heard(run, tmp_path):
         if frame[0] == 0x88:
@@ -155,12 +159,13 @@ def test_frames_that_go_together_say_so_follow_in_number_and_the_block_ack_tells
             if not broken:
                 received.setdefault(frame[4:16], set()).add(number(frame))
         elif frame[0] == 0x94:
-            first, bits = int.from_bytes(frame[18:20], "little") >> 4, int.from_bytes(frame[20:28], "little")
+            first, bits = int.from_bytes(frame[18:20], "little") >> 4, int.from_bytes(frame[20:], "little")
+            assert (8 * len(frame[20:]), frame[18] & 15) == (bits_told, 4 * (bits_told == 256))  # 802.11ax, 9.3.1.8
             assert first == together[latest][0][0]
             for one, _, broken in together[latest]:
                 assert bool(bits >> (one - first) & 1) == (not broken)
             had = received[frame[10:16] + frame[4:10]]
-            assert all((first + place in had) == bool(bits >> place & 1) for place in range(64))
+            assert all((first + place in had) == bool(bits >> place & 1) for place in range(bits_told))
             answered += 1
     assert answered > 20
     for members in together.values():
