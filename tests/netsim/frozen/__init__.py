@@ -22,7 +22,7 @@ packet is written when it was whole, where it was written when its first byte wa
 `lpsm3-link` or `lpsm4-link`, whose waits may be over without the link's knowing; and 1,129 worlds and cells with
 `lpsm3` or `lpsm3-link`, by whose account a page is late by its last frame, behind what its sender waited for; and 1,340
 wide worlds and cells again: what took more than 10 ms and fits into one packet is written in two halves; and 1,144
-whose replies are drawn with a pause since; and 580 cells of frames that go together, of which none is given up after
+whose replies are drawn with a pause since; and 825 cells of frames that go together, of which none is given up after
 seven attempts any more, and whose window is the least one again after eight failures in a row, and on 802.11ax, where a
 block ACK tells of 256 frames. All of them are worlds with `oracle_stamps`, which was the only knowledge
 when their answers were kept, so that these hold of `lpsm2`, `lpsm3` and their link forms, too; of new worlds one in
