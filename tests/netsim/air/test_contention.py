@@ -74,6 +74,18 @@ def test_saturation_throughput_is_that_of_ns_3(row):
     assert found == near(expected, rel=0.015 if rts_bytes is None else 0.02)
 
 
+def test_nothing_that_goes_together_is_given_up_and_eight_failures_in_a_row_make_the_window_the_least_again():
+    air = AirConfig(phy=Phy.parse("11n:65"), neighbours=1, max_ampdu_bytes=8000, block_ack_requests=True)
+    world, windows = Air(air=air, loss=0.5), []
+    world.run.loss_rate, station = 1.0, world.contenders[1]
+    for step in range(12_000):
+        before = station.failures, station.cw
+        world.until(step * 50 * US)
+        windows += [station.cw] * ((station.failures, station.cw) != before)
+    assert windows[:18] == [31, 63, 127, 255, 511, 1023, 1023, 15] * 2 + [31, 63]
+    assert (station.delivered, station.dropped, station.queue.count) == (0, 0, 64)
+
+
 @pytest.mark.long
 @each("row", BIANCHI.strip().split(";"))
 def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(row):
