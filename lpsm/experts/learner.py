@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import NamedTuple, Self, TypedDict
+from typing import Any, NamedTuple, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,9 +53,9 @@ class ExpertRun:
     #: what it was a run of, shape (T, n), copied; None if no weights are kept
     losses: Floats | None = None
     awake: Mask | None = None
-    #: mixture over the experts (T, n) and weights of the alphas (T, m) before each round; None if not kept
-    weights: Floats | None = None
-    alpha_weights: Floats | None = None
+    #: mixture over the experts (T, n) and weights of the alphas (T, m) before each round, floats; None if not kept
+    weights: Any = None
+    alpha_weights: Any = None
 
     @property
     def played_loss(self) -> Floats | None:
