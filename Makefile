@@ -39,7 +39,7 @@ $(READY): $(BASE)
 compare: $(BASE) ## energy and slowdown of every policy, with pictures, in $(OUT)
 	$(BIN)/lpsm compare --out $(OUT)
 
-test: $(READY) ## the ordinary tests (four to six minutes on two cores)
+test: $(READY) ## the ordinary tests (two to six minutes on two cores)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 coverage: $(READY) ## the ordinary tests in one process, and how much of the packages they run; below a floor it fails
