@@ -205,7 +205,7 @@ def cells(folder, runs=RUNS):
         label = " ".join(f"{name} {value}" for name, value in named.items())
         found += [(label, name, mean[name], width[name], abs(mean[name]) - width[name] > LIMITS[name])
             for name in LIMITS]  # fmt: skip
-    table = pd.DataFrame(found, columns=["cell", "quantity", "difference", "half_width", "far", "why"])
+    table = pd.DataFrame(found, columns=["cell", "quantity", "difference", "half_width", "far"])
     for name, own in table[table["half_width"] > 0.0].groupby("quantity", sort=False):
         weights = own["half_width"] ** -2.0
         mean, width = (own["difference"] * weights).sum() / weights.sum(), 1.96 / QUANTILE * weights.sum() ** -0.5

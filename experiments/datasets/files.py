@@ -292,7 +292,8 @@ def of_npz(path: Path) -> Stream:
         found = ", ".join(arrays) or "nothing of it"
         raise ValueError(f"an npz must hold y, and X or data, indices, indptr and shape, got {found}")
     try:
-        X = _matrix(arrays)
+        with np.errstate(all="ignore"):  # of numbers that float64 does not hold, which are refused below
+            X = _matrix(arrays)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"X must be a matrix of numbers: {error}") from None
     y = arrays["y"]
