@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from experiments.cli import COMMANDS
+from experiments.cli import COMMANDS, main
 from tests.tables import cases_of
 
 
@@ -71,3 +71,11 @@ def test_ctrl_c_while_kernels_are_compiled_ends_the_program_at_once(wait_s, tmp_
     assert ran.stderr.strip().splitlines()[-1].startswith("lpsm: interrupted")
     assert "Traceback" not in ran.stderr
     assert not out.exists()
+
+
+def test_linear_algebra_has_one_thread_which_a_program_that_is_emulated_is_not_told(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    for name, threads in (("emulate", None), ("radio", "1")):
+        main.get_command(None, name)
+        assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
