@@ -112,7 +112,7 @@ def compiled(times=5):
     return rows
 
 
-def beside_ns3(spec="11g", seconds=4.0, n=CELL, max_ampdu_bytes=0):
+def beside_ns3(spec="11g", seconds=20.0, n=CELL, max_ampdu_bytes=0):
     """Saturated stations with packets of 1500 bytes, beacons and no power saving: interpreted, compiled, and ns-3.
 
     Returns

@@ -13,7 +13,7 @@ import time
 
 PAYLOAD_BYTES = 1472
 WARM_UP_S = 2.0
-MODES = {  # standard, rate of data, rate of answers, what is offered in Mb/s: more than the cell can carry
+MODES = {  # standard, rate of data, rate of answers, what is offered in Mb/s: so much that no station runs out
     "11g": ("WIFI_STANDARD_80211g", "ErpOfdmRate54Mbps", "ErpOfdmRate24Mbps", 36.0),
     "11b": ("WIFI_STANDARD_80211b", "DsssRate11Mbps", "DsssRate2Mbps", 8.0),
     "11n": ("WIFI_STANDARD_80211n", "HtMcs7", "ErpOfdmRate24Mbps", 240.0),

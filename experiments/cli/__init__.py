@@ -66,8 +66,9 @@ class _Program(click.Group):
             near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
             hint = f", did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"there is no command {cmd_name!r}{hint}; see lpsm --help")
-        if cmd_name != "emulate":  # whose program has an environment of its own
-            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of linear algebra spin, and round as many do
+        if cmd_name != "emulate":  # the program that it runs would be told as well
+            # More threads of linear algebra wait busily, and the last bits of large sums depend on their number.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         return load_command(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

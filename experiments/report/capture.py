@@ -121,7 +121,7 @@ def _frames(recorder: AirRecorder) -> Iterator[tuple[int, bytes]]:
             start, had = first[frame.aggregate], received[ends[::-1]]
             told = phy.block_ack_frames
             bits = sum(1 << place for place in range(told) if start + place in had)
-            body = pack("<HH", 2 << 1, start % 4096 << 4 | told // 64 & 4)  # a compressed one; of how many bits
+            body = pack("<HH", 2 << 1, start % 4096 << 4 | 4 * (told == 256))  # a compressed one; 4: of 256 bits
             body += bits.to_bytes(told // 8, "little")
         elif frame.kind == "request":
             body = pack("<HH", 2 << 1, first[frame.aggregate] % 4096 << 4)

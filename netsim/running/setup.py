@@ -427,7 +427,7 @@ def trip_of(
         ("end", "awake", "beacons", "air_up", "air_down", "lost", "groups_lost", "beacons_lost"),
     ).tolist()  # fmt: skip
     pages = _columns(loads, "PageRecord", LOADS)
-    if not pages[:, 1].all():
+    if not pages[:, LOADS.index("done")].all():
         raise RuntimeError("every page of a run must be complete when it ends, got one that is not")
     states = _columns(totals, "States", STATES, fields_of("Totals")["states"].at).tolist()
     trip = RunRecord(

@@ -74,7 +74,7 @@ def _later(meaning: str, subcarriers: int, n_mcs: int, symbol_ns: int, preamble_
     return _Kind(
         meaning=meaning, slot_us=9, sifs_us=16, cw_min=15, rates_mbps=tuple(_bits(subcarriers, n_mcs, symbol_ns)),
         basic_mbps=_OFDM_BASIC_MBPS, preamble_us=preamble_us, symbol_ns=symbol_ns, subcarriers=subcarriers,
-        answer_us=20, block_ack_frames=256 if symbol_ns == 13_600 else 64,
+        answer_us=20, block_ack_frames=256 if meaning.startswith("HE") else 64,
     )  # fmt: skip
 
 
