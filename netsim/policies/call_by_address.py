@@ -23,7 +23,7 @@ def ask(rule: int, at: int, ints_at: int, n_ints: int, floats_at: int, n_floats:
     """Call a rule with the view that stands in the numbers at an address, and leave the plan there."""
     ints, floats = carray(words_at(ints_at), (n_ints,)), carray(reals_at(floats_at), (n_floats,))
     n = words_at(at)
-    plan = call_plan(rule, FlatView(n[0], n[1], n[2], n[3], n[4], n[5], n[6]), ints, floats)
+    plan = call_plan(rule, FlatView(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]), ints, floats)
     n[0], n[1], n[2], n[3], n[4] = plan.awake_until_ns, plan.wake_ns, plan.open_on_send, plan.repeat_ns, plan.agreed
     return 0
 

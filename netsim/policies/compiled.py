@@ -60,6 +60,7 @@ class FlatView(NamedTuple):
     slept_ns: int
     buffered_bytes: int
     deadline_ns: int
+    missing: int
 
 
 class FlatFrame(NamedTuple):
@@ -200,7 +201,7 @@ def numbers_of_view(view: View) -> tuple[int, ...]:
     return (
         view.now_ns, 1 if view.event == "beacon" else 0, NOT_YET_NS if sent is None else sent,
         NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
-        FOREVER_NS if deadline is None else deadline,
+        FOREVER_NS if deadline is None else deadline, view.missing or 0,
     )  # fmt: skip
 
 

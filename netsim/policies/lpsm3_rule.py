@@ -31,7 +31,7 @@ from netsim.policies.protocol import ASK, FOREVER_NS, Plan
 from netsim.sleep_planning import hazards, message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.plans import Workspace
-from netsim.sleep_planning.prices import note_length, price_at, price_before, settle, worth_of_delay
+from netsim.sleep_planning.prices import find_worth, length_class, note_length, price_at, price_before, settle
 
 NEVER_NS = 2**62
 HELD_AT_MOST_NS = 250_000_000
@@ -39,6 +39,7 @@ LONGEST_MESSAGE_NS = 10_000_000_000  # what goes on for longer is a stream of me
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
 _TOOK_STEP, _TOOK_AT_MOST_S = 0.1, 0.1  # of the mean time of a poll
 _QUANTILE_STEP = 0.2  # of the logarithm of the mean delay of messages aimed at, for a quantile of it
+_GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread most evenly
 _LEFT = 0.05  # how likely a wait is not over yet, below which it is taken for over
 _ASKED_AGAIN = 0.2  # and below which where the client asks again
 _SELDOM = 0.1  # how likely at least an answer was none, where messages come
@@ -68,6 +69,7 @@ def prepare(ints: Ints) -> None:
     s.push_stale = 1
     s.push_price_w = math.sqrt(s.least_push_price_w * s.most_push_price_w)
     s.ages[1] = 1.0
+    s.worth[:] = 1.0
 
 
 # -- frames
@@ -107,12 +109,19 @@ def _sent(s: Lpsm3State, frame: FlatFrame) -> None:
     outstanding.observe(s, frame, asleep)
     if s.n > known and s.kind[known] == REPLY and s.server[known] >= 0:
         _ask_server(s, s.server[known], at_ns)
-    if s.n and not known and s.loading and s.kind[0] == OPENING:
+    if s.n and not known and s.loading and s.kind[0] == OPENING and not s.counted:
         _end_page(s)  # another begins the instant that it is over
     if s.n and not s.loading:
-        s.loading, s.issued_ns, s.due_ns, s.cause_ns, s.doubted = 1, at_ns, at_ns, 0, 0
+        s.loading, s.issued_ns, s.due_ns, s.cause_ns, s.doubted, s.counted = 1, at_ns, at_ns, 0, 0, 0
+        s.came, s.doubt_s2 = 0, 0.0
     if s.n and s.origin_ns[s.n - 1] == at_ns and s.kind[s.n - 1] != REST:
-        s.lag_ns[s.n - 1] = s.cause_ns
+        s.lag_ns[s.n - 1] = s.cause_ns + int(_ramp_s(s) * 1e9) * asleep
+
+
+@compiled
+def _ramp_s(s: Lpsm3State) -> float:
+    """Return by how much becoming awake delays what is sent: it is part of what polls take on the air alone."""
+    return float(s.wakeup_s if s.spent_s > s.wakeup_s else 0.0)
 
 
 @compiled
@@ -149,6 +158,9 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
                 s.own_events[row], s.own_at_risk_s[row], s.own_rates[row], s.own_log_evidence[row],
                 s.own_mean_rates[row], low_ns, high_ns,
             )  # fmt: skip
+        if s.least_page_s > 0.0:
+            since_ns, rates = max(0, s.origin_ns[which] - s.lag_ns[which] - s.issued_ns), s.mean_rates[s.kind[which]]
+            s.doubt_s2 = max(s.doubt_s2, hazards.doubt_s2(rates, low_ns, high_ns, since_ns, s.least_page_s))
         reached_ns = s.origin_ns[which] + hazards.learn_end(s, s.kind[which], low_ns, high_ns)
         if row >= 0:
             _find_own_rates(s, row)
@@ -180,6 +192,7 @@ def _note_lag(s: Lpsm3State, which: int, at_ns: int, held_ns: int) -> None:
     s.held_ns[which] = max(s.held_ns[which], held_ns)
     s.cause_ns = s.lag_ns[which] + held_ns
     s.due_ns = max(s.due_ns, at_ns - s.cause_ns)
+    s.came |= 1 << length_class((at_ns - s.cause_ns - s.issued_ns) * 1e-9)
 
 
 @compiled
@@ -443,7 +456,9 @@ def _look(s: Lpsm3State, view: FlatView) -> None:
     if not s.host_aware:
         _watch_waits(s, view.now_ns)
     if not view.at_beacon:
-        if not s.n and s.loading:
+        s.told |= view.missing > 0
+        s.counted |= view.missing > 0
+        if s.loading and not view.missing and (s.told or not s.n):
             _end_page(s)
         s.paused, s.idle_ns, s.backlog_ns = 1, view.now_ns, 0
         if s.delivered:
@@ -498,9 +513,9 @@ def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> fl
     to_beacon_ns = (now_ns // interval_ns + 1) * interval_ns - now_ns
     work.longest_ns = int(s.push_limit_s * 1e9) if s.push_quantile == 1.0 else 0
     if s.polls and n:
-        ramp_s = s.wakeup_s if s.spent_s > s.wakeup_s else 0.0  # which is part of that on the air alone
-        work.poll_j = s.awake_w * (s.spent_s - ramp_s) + s.wakeup_j
-        planning.lay_out_polls(work, to_beacon_ns, interval_ns, s.beacon_j + s.wakeup_j < work.poll_j)
+        work.poll_j = s.awake_w * (s.spent_s - _ramp_s(s)) + s.wakeup_j
+        s.shift += _GOLDEN if s.shift + _GOLDEN < 1.0 else _GOLDEN - 1.0
+        planning.lay_out_polls(work, to_beacon_ns, interval_ns, s.beacon_j + s.wakeup_j < work.poll_j, s.shift)
     else:
         planning.lay_out(work, to_beacon_ns, interval_ns)
     for i in range(n):
@@ -513,30 +528,40 @@ def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> fl
     planning.add_wait(work, s.mean_rates[MESSAGE], max(0, now_ns - s.message_ns), planning.MESSAGE, 1.0, 0)
     if s.held_from_ns >= 0 and now_ns - s.held_from_ns < HELD_AT_MOST_NS:
         planning.add_wait(work, s.mean_rates[HELD], max(0, now_ns - s.held_from_ns), planning.MESSAGE, 1.0, 0)
-    s.last_stop = planning.survive(work)
     if deadline_ns == FOREVER_NS:
         price_w = price_at(s.balance, s.price_w, s.gain, s.largest_price_ratio)
         if s.loading:
-            price_w *= worth_of_delay(s.lengths, (now_ns - s.issued_ns) * 1e-9)
+            planning.weigh(work, s.worth, now_ns - s.issued_ns)
     else:
         early_w, late_w = s.price_w * s.early_ratio, s.price_w * s.largest_price_ratio
         price_w = price_before(now_ns, s.issued_ns, deadline_ns, early_w, late_w)
+    s.last_stop = planning.survive(work)
+    if s.polls:  # which are for one wait, of which the page is delayed by one
+        price_w /= max(1, n)
     return price_w
 
 
 @compiled
 def _end_page(s: Lpsm3State) -> None:
-    """Settle for the page that is over, unless its deadline was what mattered."""
+    """Settle for the page that is over, unless its deadline was what mattered, or nobody waited for it.
+
+    How late it was, over its length without delay, is the expectation of that.
+    """
     s.loading = 0
+    if s.told and not s.counted:
+        return
     s.pages += 1
     undelayed_s, late_s = (s.due_ns - s.issued_ns) * 1e-9, (s.heard_ns - s.due_ns) * 1e-9
     if undelayed_s > 0.0 and s.deadline_ns == FOREVER_NS:
-        excess = late_s / (undelayed_s * s.allowed) - 1.0
+        doubt = s.doubt_s2 / undelayed_s**2
+        excess = (late_s / undelayed_s * (1.0 + doubt) + doubt) / s.allowed - 1.0
         at_largest = s.gain * s.balance >= math.log(s.largest_price_ratio)
         # what the guarantee does not suppose
         s.exceptions += s.doubted != 0 or excess > (0.0 if at_largest else LARGEST_EXCESS)
         s.balance = settle(s.balance, excess, s.good_will)
-        note_length(s.lengths, undelayed_s)
+        note_length(s.pages_by_age, s.inverses_by_age, s.came, undelayed_s)
+        find_worth(s.pages_by_age, s.inverses_by_age, s.worth)
+        s.least_page_s = min(s.least_page_s, undelayed_s) if s.least_page_s > 0.0 else undelayed_s
 
 
 @compiled

@@ -99,6 +99,7 @@ class Lpsm3State(Account):
     idle_ns: int
     # a poll that is planned or on its way, or -1; how long one takes until nothing has come, and in all without sleep
     poll_ns: int
+    shift: float  # of the stops of the last plan that polled, in steps
     took_s: float
     spent_s: float
     trip_ns: int  # least time from asking for a connection to the answer, 0: not seen
@@ -113,9 +114,16 @@ class Lpsm3State(Account):
     due_ns: int  # when the last of it that was heard would have come without sleep,
     cause_ns: int  # and how much later the frame came that was heard last, which what is asked for next waited for
     doubted: int  # whether it had a wait that may have been over
+    told: int  # whether the host ever said of a page that it lacks something,
+    counted: int  # and says so of this one
     pages: int
     deadline_ns: int
-    lengths: RealArray = LENGTHS
+    came: int  # in which classes of its age something came, a bit each
+    doubt_s2: float  # how uncertain its length without delay is (`hazards.doubt_s2`): the largest of its waits
+    least_page_s: float  # shortest length without delay of a page, 0: none was seen
+    pages_by_age: RealArray = LENGTHS + 1  # what worth is learned from, and worth (`prices`)
+    inverses_by_age: RealArray = LENGTHS + 1
+    worth: RealArray = LENGTHS
     exceptions: int
     # prices
     balance: float

@@ -82,6 +82,9 @@ class View:
     deadline_ns : int | None
         When the page issued last must be complete, as the player of a stream tells the host; None where nothing
         depends on it, and unless the policy is `host_aware`.
+    missing : int | None
+        Objects for which a page still waits whose objects name others, whether or not anything is outstanding, else 0;
+        None unless the policy is `host_aware`.
     """
 
     event: Literal["idle", "beacon"]
@@ -93,6 +96,7 @@ class View:
     arrivals_ns: Sequence[int]
     outstanding: int | None
     deadline_ns: int | None = None
+    missing: int | None = None
 
 
 class _Fields(NamedTuple):
@@ -155,7 +159,7 @@ class Policy(Protocol):
 
     @property
     def host_aware(self) -> bool:
-        """Whether `outstanding` and `deadline_ns` of views are filled in: knowledge of the host, not of the link."""
+        """Whether what the host knows, `outstanding` and what follows it, is filled in in views."""
         ...
 
     def plan(self, view: View) -> Plan:

@@ -39,7 +39,7 @@ class Adviser:
         view.last_received_ns = None if received == NOT_YET_NS else received - offset
         view.arrivals_ns = _arrivals(client, now) if waiting and run.oracle_stamps else ()
         if policy.host_aware:
-            view.outstanding = client.outstanding
+            view.outstanding, view.missing = client.outstanding, client.missing if client.n_hosts else 0
             view.deadline_ns = None if client.deadline >= FOREVER_NS else client.deadline - offset
         plan = asked(policy, view, run.interval, offset)
         answer = client.asked

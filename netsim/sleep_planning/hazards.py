@@ -250,6 +250,26 @@ def enter_interval(
 
 
 @compiled
+def doubt_s2(rates: Floats, low_ns: int, high_ns: int, since_ns: int, least_s: float) -> float:
+    """Return how uncertain a length is whose last part is a wait that ended between two ages, seconds squared.
+
+    The wait, of these rates, shape (N_BINS,), began `since_ns` after what is measured, which takes at least `least_s`.
+    For a length u of mean m it is m^2 (m E[1/u] - 1), so that E[1/u] is (1 + it / m^2) / m; if it is small it is the
+    variance.
+    """
+    alive, total, mean, inverse = 1.0, 0.0, 0.0, 0.0
+    for place in range(find_bin(low_ns), find_bin(high_ns) + 1):
+        from_ns, to_ns = max(low_ns, EDGES_NS[place]), min(high_ns, EDGES_NS[place + 1])
+        mass = -alive * math.expm1(-rates[place] * (to_ns - from_ns) * 1e-9)
+        length_s = max(least_s, (since_ns + (from_ns + to_ns) / 2) * 1e-9)
+        alive -= mass
+        total += mass
+        mean += mass * length_s
+        inverse += mass / length_s
+    return mean**2 * (mean * inverse - total**2) / total**4 if total > _CERTAIN else 0.0
+
+
+@compiled
 def own_rates(
     common: Floats, events: Floats, at_risk_s: Floats, prior_events: float, rates: Floats, log_evidence: Floats,
     mean_rates: Floats,

@@ -103,9 +103,13 @@ def lay_out(work: Workspace, to_beacon_ns: int, interval_ns: int) -> None:
 
 
 @compiled
-def lay_out_polls(work: Workspace, to_beacon_ns: int, interval_ns: int, beacons: bool) -> None:
-    """Lay out the time ahead by polls, each of them the end of a step, and beacons, if these are wanted."""
-    at, last, k, length = 0, STOPS[N_STOPS - 1] * interval_ns, 0, float(_FINEST_NS)
+def lay_out_polls(work: Workspace, to_beacon_ns: int, interval_ns: int, beacons: bool, shift: float) -> None:
+    """Lay out the time ahead by polls, each of them the end of a step, and beacons, if these are wanted.
+
+    Distances are longer by a part of a step, `shift` in [0, 1).  It should not be the same in all plans: of waits as
+    long as each other that end between the same two polls nobody ever learns when.
+    """
+    at, last, k, length = 0, STOPS[N_STOPS - 1] * interval_ns, 0, _FINEST_NS * _GROWTH**shift
     work.stop_ns[0] = work.step_ns[0] = 0
     while at < last and k < MOST_STOPS - 1:
         work.first_step[k] = k
@@ -161,6 +165,19 @@ def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int, share: flo
 
 
 @compiled
+def weigh(work: Workspace, worth: Floats, age_ns: int) -> None:
+    """Let what delays a page that is so old count by the age at which it comes, by `worth` (`prices.find_worth`).
+
+    Between `add_wait` and `survive`.
+    """
+    place, edge_ns = 0, 2_000_000 - age_ns
+    for i in range(work.first_step[work.reach]):
+        while place < worth.size - 1 and work.step_ns[i] >= edge_ns:
+            place, edge_ns = place + 1, 2 * edge_ns + age_ns
+        work.counted[i] *= worth[place]
+
+
+@compiled
 def survive(work: Workspace) -> int:
     """Find the probabilities that nothing has come by the end of each step, once all waits are added.
 
@@ -175,7 +192,7 @@ def survive(work: Workspace) -> int:
                 work.alive[which, i + 1] = after = before * math.exp(-work.hazard[which, i])
                 work.mass[which, i] = before - after
                 work.delay_s[which, i] = time_s * before - _lived_s(before, after, work.hazard[which, i], time_s)
-            if work.counted[i] < work.hazard[PAGE, i]:
+            if work.counted[i] != work.hazard[PAGE, i]:
                 share = work.counted[i] / work.hazard[PAGE, i]
                 work.mass[PAGE, i] *= share
                 work.delay_s[PAGE, i] *= share

@@ -14,8 +14,8 @@ the sum of the excesses is at most b + m - a, for every n: the mean delay is at 
 less a.  The balance is at most b + m: it grows only in rounds that begin below b, and there by at most m.
 
 **What a second is worth.**  Where what is allowed is a ratio, a second of delay weighs as one over the length of its
-page.  That is known at the end only; what is known before is that the page is at least as long as its age, and how
-long pages were (`worth_of_delay`).  The statement holds whatever the worth is, since its hypothesis is about the
+page.  That is known at the end only; what is known before is how long pages were in which something came at an age
+(`find_worth`).  The statement holds whatever the worth is, since its hypothesis is about the
 delay of rounds at the largest price; where that price, times the worth, no longer buys delays within the allowance,
 the hypothesis fails.
 
@@ -65,43 +65,54 @@ def price_before(now_ns: int, since_ns: int, deadline_ns: int, least: float, lar
 
 
 @compiled
-def note_length(lengths: Floats, length_s: float) -> None:
-    """Count a page by its length without delay; those before count 2 % less each time."""
+def length_class(length_s: float) -> int:
+    """Return the class of a length, or age, in seconds: below 2 ms, then doubling.
+
+    >>> [length_class(0.0), length_class(0.002), length_class(0.5)]
+    [0, 1, 8]
+    """
     which, edge_s = 0, 0.002
     while which < LENGTHS - 1 and length_s >= edge_s:
         which, edge_s = which + 1, 2.0 * edge_s
-    for i in range(LENGTHS):
-        lengths[i] *= 0.98
-    lengths[which] += 1.0
+    return which
 
 
 @compiled
-def worth_of_delay(lengths: Floats, age_s: float) -> float:
-    """Return what a second of delay is worth in a page of an age, over what it is worth when a page begins.
+def note_length(pages: Floats, inverses: Floats, came: int, length_s: float) -> None:
+    """Count a page of a length without delay in each class of its age in which something came, the bits of `came`.
 
-    It is the mean of one over the length of the pages seen that were longer, divided by that of all.  A tenth of a page
-    that ends now is added to the former, and what few pages say counts less.
+    `pages` are how many there were, and `inverses` the sums of one over their lengths, shape (LENGTHS + 1,), all pages
+    in the last place; those before count 2 % less each time.
+    """
+    for which in range(LENGTHS + 1):
+        counted = 1.0 if which == LENGTHS or came >> which & 1 else 0.0
+        pages[which] = 0.98 * pages[which] + counted
+        inverses[which] = 0.98 * inverses[which] + counted / length_s
+
+
+@compiled
+def find_worth(pages: Floats, inverses: Floats, worth: Floats) -> None:
+    """Find what a second's delay is worth of what comes at an age of a page, over that of all, by class of the age.
+
+    It is the mean of one over the length of the pages in which something came then, divided by that of all pages
+    (`note_length`).  A tenth of a page is added to the former, which is like those of the next class: as far as these
+    ended then, it is as much shorter as its age is.  What few pages say counts less.
 
     >>> import numpy as np
-    >>> lengths = np.zeros(LENGTHS)
-    >>> float(worth_of_delay(lengths, 1.0))
-    1.0
-    >>> for length_s in (0.1, 0.1, 20.0):
-    ...     note_length(lengths, length_s)
-    >>> [round(float(worth_of_delay(lengths, age_s)), 3) for age_s in (0.0, 0.15, 5.0)]
-    [1.0, 0.244, 0.057]
+    >>> pages, inverses, worth = np.zeros(LENGTHS + 1), np.zeros(LENGTHS + 1), np.ones(LENGTHS)
+    >>> for came, length_s in ((6, 0.1), (6, 0.1), (13, 20.0)):
+    ...     note_length(pages, inverses, 1 << came | 1 << length_class(length_s), length_s)
+    >>> find_worth(pages, inverses, worth)
+    >>> [round(float(worth[length_class(age_s)]), 3) for age_s in (0.05, 0.1, 10.0, 20.0)]
+    [1.829, 1.242, 0.057, 0.054]
     """
-    count = total = later = longer = 0.0
-    middle_s = 0.0015
-    for i in range(LENGTHS):
-        count += lengths[i]
-        total += lengths[i] / middle_s
-        if middle_s * 4.0 / 3.0 > age_s:
-            longer += lengths[i]
-            later += lengths[i] / max(middle_s, age_s)
-        middle_s *= 2.0
-    if count == 0.0:
-        return 1.0
-    mean = (later + 0.1 / max(age_s, 1e-3)) / (longer + 0.1)
-    worth: float = min(1.0, mean * count / total) ** (count / (count + 2.0))
-    return worth
+    if pages[LENGTHS] == 0.0:
+        return
+    sure, mean = pages[LENGTHS] / (pages[LENGTHS] + 2.0), inverses[LENGTHS] / pages[LENGTHS]
+    middle_s = 0.0015 * 2.0 ** (LENGTHS - 1)
+    likely = 1.0 / middle_s
+    for which in range(LENGTHS - 1, -1, -1):
+        value = (inverses[which] + 0.1 * likely) / (pages[which] + 0.1)
+        worth[which] = (value / mean) ** sure
+        likely = value * (1.0 + min(1.0, value * middle_s))
+        middle_s /= 2.0

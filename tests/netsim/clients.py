@@ -42,7 +42,8 @@ def tell(policy, sent, at_ms, between_ms, size, connection, *, opening=0, comple
     policy.observe(Frame(sent, round(at_ms * MS), None, size, host, *known))
 
 
-def ask(policy, now_ms, beacon=0, buffered=0, slept_ns=0, deadline_ns=None):
+def ask(policy, now_ms, beacon=0, buffered=0, slept_ns=0, deadline_ns=None, missing=None):
     """Ask a policy for its plan."""
     event = "beacon" if beacon else "idle"
-    return policy.plan(View(event, round(now_ms * MS), None, None, slept_ns, buffered, (), None, deadline_ns))
+    at = event, round(now_ms * MS), None, None, slept_ns
+    return policy.plan(View(*at, buffered, (), None, deadline_ns, missing))

@@ -7,7 +7,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, WIDTHS, enter_wait, find_bin, own_rates
+from netsim.sleep_planning.hazards import (
+    EDGES_NS,
+    N_BINS,
+    N_WIDTHS,
+    WIDTHS,
+    doubt_s2,
+    enter_wait,
+    find_bin,
+    own_rates,
+)
 from tests.netsim.hazard_learner import HazardLearner, spans_s
 from tests.tables import cases_of, near
 
@@ -117,3 +126,22 @@ def test_own_rates_are_the_common_ones_times_what_ended_over_what_was_expected_a
     inside, after = find_bin(50_000_000), find_bin(900_000_000)
     assert mean_rates[inside] > 1.5 * common[inside]
     assert mean_rates[after] == near(common[after], rel=0.2)  # where it has seen nothing of its own
+
+
+@cases_of("rate low_s high_s since_s least_s", """
+0.1, 0.05, 2.8, 0.0, 0.01 ; 0.1, 0.0, 2.8, 0.0, 0.09 ; 5.0, 0.2, 1.0, 0.04, 0.01 ; 5.0, 0.2, 1.0, 3.0, 0.01
+1.0, 0.3, 0.3, 0.0, 0.01
+""")  # fmt: skip
+def test_the_doubt_of_a_length_is_that_of_its_inverse_on_a_fine_grid(rate, low_s, high_s, since_s, least_s):
+    found = doubt_s2(np.full(N_BINS, rate), *(round(1e9 * one) for one in (low_s, high_s, since_s)), least_s)
+    ages_s = np.linspace(low_s, high_s, 200_001)
+    weights, lengths_s = np.exp(-rate * ages_s), np.maximum(least_s, since_s + ages_s)
+    mean_s = np.average(lengths_s, weights=weights)
+    expected = mean_s * np.average(1 / lengths_s, weights=weights)
+    assert 1.0 + found / mean_s**2 == near(expected, rel=2e-3)
+    if since_s > 1.0:  # where it is small it is the variance
+        assert found == near(np.average((lengths_s - mean_s) ** 2, weights=weights), rel=0.1)
+
+
+def test_of_an_interval_in_which_nothing_ends_no_doubt_is_known():
+    assert doubt_s2(np.zeros(N_BINS), 10**8, 2 * 10**8, 0, 0.01) == 0.0

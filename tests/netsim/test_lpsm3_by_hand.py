@@ -12,7 +12,6 @@ from netsim.policies.lpsm3_state import ROOM
 from netsim.policies.protocol import Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
-from netsim.sleep_planning.prices import worth_of_delay
 from tests.netsim.clients import ask, tell
 from tests.netsim.hazard_learner import blank
 from tests.tables import cases_of, each, near
@@ -81,6 +80,17 @@ sent 1040 c=1; ask 1041; set opened_ns=1090; got 1091 1080 c=1 => cause_ns=10 du
 ask 1092; got 1095 1095 c=1 => cause_ns=0 due_ns=1095
 ask 1096; set opened_ns=1140; got 1141 1136 c=1 last => cause_ns=10+4 due_ns=1127
 ask 1200 => balance=4+0.014/(0.127*0.1)-1
+# a page lasts while the host says that it lacks something, and what nobody waits for is no page: max_slowdown=1.1
+sent 1000 c=1; ask 1001 missing=2; set opened_ns=1090; got 1091 1081 c=1 last; ask 1092 missing=1 => pages=0 loading=1
+sent 1191 c=2 opening; got 1211 1211 c=2 opening; sent 1211 c=2; sent 1212 c=3; got 1300 1300 c=2 last => pages=0
+ask 1301 missing=0 => pages=1 balance=4+0.009/(0.291*0.1)-1 n=1
+got 1900 1900 c=3; sent 1901 c=4; ask 1902 missing=0; got 2000 2000 c=3 last; got 2001 2001 c=4 last
+ask 2002 missing=0 => pages=1
+sent 3000 c=1; ask 3001 missing=1; got 3100 3100 c=1 last; ask 3101 missing=0 => pages=2
+# becoming awake delays what is sent from sleep where polls take longer by it: max_slowdown=1.1
+set wakeup_s=0.004 spent_s=0.005 awake_until_ns=900; sent 1000 => cause_ns=0
+got 1100 1100 last => cause_ns=4 due_ns=1096
+ask 1200; set spent_s=0.003 awake_until_ns=1900; sent 2000; got 2100 2100 last => cause_ns=0
 # the balance of pages stays above the good will
 set balance=-20; sent 1000; got 1500 1500 last; ask 1500 => balance=-20
 # and falls otherwise by one for a page without delay
@@ -230,8 +240,9 @@ def test_the_rule_knows_what_was_worked_out_by_hand(settings, lines):
                 else:
                     own.s[name] = new
         elif verb == "ask":
-            deadline = {"deadline_ns": int(given["deadline"]) * MS} if given else {}
-            plan = own.asked(wake if words[0] == "wake" else float(words[0]), beacon=int("beacon" in words), **deadline)
+            more = {"deadline_ns": int(given["deadline"]) * MS} if "deadline" in given else {}
+            more |= {"missing": int(given["missing"])} if "missing" in given else {}
+            plan = own.asked(wake if words[0] == "wake" else float(words[0]), beacon=int("beacon" in words), **more)
             wake = wake if words[0] == "wake" else plan.wake_ns / MS
         else:
             names = {"c": "connection", "size": "size"}
@@ -354,14 +365,16 @@ def workspace(own):
     return own.ints[-planning.WORKSPACE.itemsize // 8 :].view(planning.WORKSPACE)[0]
 
 
-def alone(own, now_ms, awake, price_w, waits):
-    """The plan that sleep planning makes by itself for waits of (kind or rates, age in ms, class)."""
+def alone(own, now_ms, awake, price_w, waits, page_ms=None):
+    """The plan that sleep planning makes by itself for waits of (kind or rates, age in ms, class), of a page so old."""
     work = blank()
     s, work["followers_s"] = own.s, workspace(own)["followers_s"]
     planning.lay_out(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS)
     for rates, age_ms, which in waits:
         rates = s["mean_rates"][rates] if isinstance(rates, int) else rates
         planning.add_wait(work, rates, round(age_ms * MS), which, 1.0, 0)
+    if page_ms is not None:
+        planning.weigh(work, s["worth"], round(page_ms * MS))
     last = planning.survive(work)
     planning.choose(work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
         sum(which == planning.PAGE for *_, which in waits))  # fmt: skip
@@ -373,14 +386,10 @@ def alone(own, now_ms, awake, price_w, waits):
 def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_at_beacons():
     own = Rule()
     own.s["balance"], own.s["message_ns"], own.s["messages"] = 6.0, 500 * MS, 1
-    own.s["lengths"][7:13] = 5.0  # of pages before, from 0.1 to 8 s
+    own.s["worth"], price_w = np.linspace(3.0, 0.2, 24), 3.0 * math.exp(0.135 * 6)
     own.sent(300)
-
-    def price_w(now_ms):
-        return 3.0 * math.exp(0.135 * 6) * worth_of_delay(own.s["lengths"], (now_ms - 300) / 1000)
-
     plan = own.asked(1037)
-    assert plan[:2] == alone(own, 1037, True, price_w(1037), [(REPLY, 737, 0), (MESSAGE, 537, 1)])
+    assert plan[:2] == alone(own, 1037, True, price_w, [(REPLY, 737, 0), (MESSAGE, 537, 1)], 737)
     assert (own.s["awake_until_ns"], own.s["planned"], own.s["planned_ns"]) == (plan.awake_until_ns, 1, 1037 * MS)
     own.s["mean_rates"][REPLY] *= 50.0  # which a plan that is followed does not see
     work = workspace(own)
@@ -392,7 +401,7 @@ def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_
     moved = own.asked(now_ms, beacon=1)
     assert own.s["planned_ns"] == now_ms * MS
     waits = [(REPLY, now_ms - 300, 0), (MESSAGE, now_ms - 500, 1)]
-    assert moved[:2] == alone(own, now_ms, False, price_w(now_ms), waits)
+    assert moved[:2] == alone(own, now_ms, False, price_w, waits, now_ms - 300)
 
 
 def browsed(servers, *, rounds):
@@ -414,13 +423,14 @@ def test_each_of_two_servers_is_waited_for_as_long_as_it_takes():
         own.sent(at_ms, server=server)
         plan = own.asked(at_ms)
         rates = REPLY if server < 0 else own.s["own_mean_rates"][own.s["servers"].tolist().index(server)]
-        assert plan[:2] == alone(own, at_ms, True, 3.0 * math.exp(0.135 * 4.0), [(rates, 0, 0), (MESSAGE, at_ms, 1)])
+        waits = [(rates, 0, 0), (MESSAGE, at_ms, 1)]
+        assert plan[:2] == alone(own, at_ms, True, 3.0 * math.exp(0.135 * 4.0), waits, 0)
         holds_ms[server] = plan.awake_until_ns / MS - at_ms
         own.received(at_ms + 500, at_ms + 500, completes=1)
         own.s["loading"] = 0  # without settling for it
         at_ms += 10_000
     assert holds_ms[3] >= 60  # for the fast one until it has answered
-    assert holds_ms[9] == 0  # for the slow one not at all
+    assert holds_ms[9] < holds_ms[3] / 4  # for the slow one hardly, though what came so soon would be half a short page
     assert holds_ms[4] == holds_ms[-1]  # of one that was never asked nothing but the common hazard is known
 
 

@@ -50,7 +50,7 @@ def test_it_polls_when_its_plan_by_itself_does_and_learns_what_a_poll_takes_from
         assert own.s["spent_s"] == pytest.approx(spent_s)
         work = blank()
         work["poll_j"] = 0.7 * (spent_s - 0.0001)
-        planning.lay_out_polls(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS, False)
+        planning.lay_out_polls(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS, False, own.s["shift"])
         planning.add_wait(work, own.s["mean_rates"][REPLY], round((now_ms - 1000) * MS), planning.PAGE, 1.0, 0)
         planning.add_wait(work, own.s["mean_rates"][MESSAGE], round(now_ms * MS), planning.MESSAGE, 1.0, 0)
         last, price_w = planning.survive(work), own.s["price_w"] * math.exp(0.27 * own.s["balance"])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
+from netsim.sleep_planning.prices import LENGTHS, find_worth, note_length, price_at, price_before, settle
 from tests.netsim.clients import saturation
 from tests.tables import cases_of, near
 
@@ -31,27 +31,56 @@ def test_the_price_is_at_its_largest_from_saturation_on(gain, ratio, more):
     assert price_at(balance * (1 + 1e-12) + 1e-9, 2.0, gain, ratio) == near(2.0 * ratio)
 
 
-def noted(*lengths_s):
-    lengths = np.zeros(LENGTHS)
-    for length_s in lengths_s:
-        note_length(lengths, length_s)
-    return lengths
+CLASSES_S = 0.001 * 2.0 ** np.arange(1, LENGTHS)  # where they end, but for the last
+
+
+def noted(pages, fades=True):
+    """Pages and inverses by age, of (ages at which something came, length) each, all of them as recent if so wanted."""
+    kept = np.zeros((2, LENGTHS + 1))
+    for number, (ages_s, length_s) in enumerate(pages):
+        came = sum(1 << int(which) for which in {*np.searchsorted(CLASSES_S, ages_s, "right")})
+        note_length(*kept, came, length_s)
+        kept *= 1.0 if fades else 0.98 ** -(number < len(pages) - 1)
+    return kept
 
 
 @cases_of("sigma", "0.3 ; 0.6 ; 1.0")
-def test_the_worth_of_a_second_is_the_mean_inverse_length_of_the_pages_that_are_longer(sigma):
+def test_a_second_is_worth_the_mean_inverse_length_of_the_pages_in_which_something_came_then(sigma):
     lengths_s = np.random.default_rng(3).lognormal(0.0, sigma, 4000)
-    lengths = np.histogram(lengths_s, 0.001 * 2.0 ** np.arange(LENGTHS + 1))[0].astype(float)
+    alone, all_along, whole = np.ones(LENGTHS), np.ones(LENGTHS), (1 / lengths_s).mean()
+    find_worth(*noted([([length_s], length_s) for length_s in lengths_s], fades=False), alone)
+    coming = [(np.geomspace(1e-3, length_s, 60), length_s) for length_s in lengths_s]
+    find_worth(*noted(coming, fades=False), all_along)
     for age_s in np.quantile(lengths_s, (0.1, 0.5, 0.9)):
-        expected = (1 / lengths_s[lengths_s >= age_s]).mean() / (1 / lengths_s).mean()
-        assert worth_of_delay(lengths, float(age_s)) == near(expected, rel=0.3)
+        which = int(np.searchsorted(CLASSES_S, age_s, "right"))
+        edges = CLASSES_S[which - 1 : which + 1]
+        same = lengths_s[np.searchsorted(CLASSES_S, lengths_s, "right") == which]
+        longer = lengths_s[lengths_s >= edges[0]]
+        assert alone[which] == near((1 / same).mean() / whole, rel=0.01)
+        assert 1 / edges[1] < alone[which] * whole * 1.01 < 1.02 / edges[0]  # such a page is as long as its age is
+        assert all_along[which] == near((1 / longer).mean() / whole, rel=0.01)
+    assert all_along[0] == near(1.0, rel=1e-3)
 
 
-def test_lengths_are_forgotten_and_the_shortest_and_longest_have_bins():
-    lengths = noted(1e-9, 1e9, 3.0)
-    assert (lengths[0], lengths[-1]) == near((0.98**2, 0.98))
-    assert lengths.sum() == near(1 + 0.98 + 0.98**2)
-    assert noted(*[1.0] * 2000).sum() == near(50.0)
+def test_an_age_at_which_nothing_came_is_like_the_next_as_far_as_pages_ended_then():
+    middles_s, ended, went_on = 0.0015 * 2.0 ** np.arange(LENGTHS), np.ones(LENGTHS), np.ones(LENGTHS)
+    find_worth(*noted([([3.0], 3.0)] * 300), ended)
+    assert ended == near((3.0 / middles_s) ** (50 / 52), rel=0.04)
+    find_worth(*noted([([3.0, 600.0], 600.0)] * 300), went_on)
+    first, last = np.searchsorted(CLASSES_S, [3.0, 600.0], "right")
+    assert went_on[:first] == near(went_on[first], rel=0.02)
+    assert 1.0 < went_on[first] < 1.6  # a tenth of a page ends soon
+    assert went_on[last + 1 :] == near((600.0 / middles_s[last + 1 :]) ** (50 / 52), rel=0.01)
+    untouched = np.full(LENGTHS, 7.0)
+    find_worth(*np.zeros((2, LENGTHS + 1)), untouched)
+    assert untouched.tolist() == [7.0] * LENGTHS
+
+
+def test_lengths_are_forgotten_and_the_shortest_and_longest_have_classes():
+    pages, inverses = noted([([1e-9], 1e-9), ([1e9], 1e9), ([3.0], 3.0)])
+    assert (pages[0], pages[LENGTHS - 1], pages[-1]) == near((0.98**2, 0.98, 1 + 0.98 + 0.98**2))
+    assert (inverses[0], inverses[-1]) == near((1e9 * 0.98**2, 1e9 * 0.98**2 + 0.98e-9 + 1 / 3))
+    assert noted([([1.0], 1.0)] * 2000)[0, -1] == near(50.0)
 
 
 def test_before_a_deadline_the_price_grows_by_equal_factors_in_equal_times():

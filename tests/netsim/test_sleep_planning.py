@@ -30,12 +30,12 @@ def same_rates(rate):
 class Planner:
     """Waits of given (rates, age_ns, class), and plans for them."""
 
-    def __init__(self, waits, to_beacon_ns, poll_j=0.0):
+    def __init__(self, waits, to_beacon_ns, poll_j=0.0, shift=0.0):
         self.waits = waits
         self.work = blank()
         if poll_j:
             self.work["poll_j"] = poll_j
-            planning.lay_out_polls(self.work, to_beacon_ns, INTERVAL_NS, True)
+            planning.lay_out_polls(self.work, to_beacon_ns, INTERVAL_NS, True, shift)
         else:
             planning.lay_out(self.work, to_beacon_ns, INTERVAL_NS)
         for rates, age_ns, which in waits:
@@ -155,7 +155,7 @@ def test_at_constant_rates_the_value_is_least_of_all_closed_forms(price_w, waiti
     if poll_j:  # the fourth stop is a beacon, and they are farther from each other
         work["is_poll"][4], stretched = 0, 5 * work["stop_ns"]
         work["stop_ns"] = work["step_ns"][: len(stretched)] = stretched
-        for name in ("hazard", "alive", "mass", "delay_s"):
+        for name in ("hazard", "counted", "alive", "mass", "delay_s"):
             work[name] = 0.0
         for rates, age_ns, which in planner.waits:
             planning.add_wait(work, rates, age_ns, which, 1.0, 0)
@@ -199,7 +199,7 @@ def test_what_flows_delays_a_page_by_a_share_of_its_hold_until_its_sender_waits_
     plain, flowing = (blank() for _ in range(2))
     rates = same_rates(20.0)
     for work, share in ((plain, 1.0), (flowing, 0.1)):
-        planning.lay_out_polls(work, 50_000_000, 100_000_000, False)
+        planning.lay_out_polls(work, 50_000_000, 100_000_000, False, 0.0)
         planning.add_wait(work, rates, 0, planning.PAGE, share, 16_000_000)
         planning.survive(work)
     early = plain["step_ns"][: planning.MOST_STEPS] < 16_000_000
@@ -207,3 +207,32 @@ def test_what_flows_delays_a_page_by_a_share_of_its_hold_until_its_sender_waits_
         assert (plain[name] == flowing[name]).all()
     for name in ("mass", "delay_s"):
         assert flowing[name][planning.PAGE] == near(np.where(early, 0.1, 1.0) * plain[name][planning.PAGE])
+
+
+@each("age_ms", [0, 1, 30, 4000])
+def test_what_comes_at_an_age_of_the_page_delays_it_by_what_that_is_worth(age_ms):
+    worth, works = np.linspace(3.0, 0.2, 24), [blank(), blank()]
+    for work in works:
+        planning.lay_out_polls(work, 50_000_000, 100_000_000, False, 0.0)
+        planning.add_wait(work, lognormal_rates(), 0, planning.PAGE, 1.0, 0)
+    planning.weigh(works[1], worth, age_ms * 1_000_000)
+    last, plain, weighed = planning.survive(works[0]), *works
+    assert planning.survive(weighed) == last
+    steps = int(plain["first_step"][last])
+    begins_s = plain["step_ns"][:steps] * 1e-9 + age_ms * 1e-3
+    own = worth[np.searchsorted(0.001 * 2.0 ** np.arange(1, 24), begins_s, "right")]
+    for name in ("mass", "delay_s"):
+        assert weighed[name][planning.PAGE, :steps] == near(own * plain[name][planning.PAGE, :steps], rel=1e-9)
+    assert (weighed["alive"] == plain["alive"]).all()
+
+
+def test_stops_are_moved_by_less_than_a_step():
+    stops = []
+    for shift in (0.0, 0.4, 0.999):
+        work = blank()
+        planning.lay_out_polls(work, 50_000_000, 100_000_000, False, shift)
+        stops.append(work["stop_ns"][: int(work["reach"])].astype(float))
+    plain, moved, farthest = (one[1:80] for one in stops)
+    assert (plain < moved).all()
+    assert (moved < farthest).all()
+    assert farthest / plain == near(1.08, rel=1e-3)

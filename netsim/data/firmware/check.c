@@ -28,7 +28,7 @@ int main(void)
             const lpsm_frame frame = {v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]};
             lpsm_policy_observe(&policy, &frame);
         } else {
-            const lpsm_view view = {v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
+            const lpsm_view view = {v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]};
             const unsigned long before = lpsm_count();
             const lpsm_plan plan = lpsm_policy_plan(&policy, &view);
             const unsigned long after = lpsm_count();

@@ -25,7 +25,8 @@ extern "C" {
    slept_ns: at a beacon, the time since it last fell asleep, or since the last beacon it listened to, if that was
    later; else, of a policy that polls, how long it slept before it last woke up, or 0.
    buffered_bytes: at a beacon, bytes waiting at the access point, headers included; else 0.
-   deadline_ns: when what was asked for last must be complete, if the host knows; LPSM_FOREVER_NS: nothing depends on it. */
+   deadline_ns: when what was asked for last must be complete, if the host knows; LPSM_FOREVER_NS: nothing depends on it.
+   missing: how many parts a page still lacks, if the host knows; else 0. */
 typedef struct {
     int64_t now_ns;
     int64_t at_beacon;
@@ -34,6 +35,7 @@ typedef struct {
     int64_t slept_ns;
     int64_t buffered_bytes;
     int64_t deadline_ns;
+    int64_t missing;
 } lpsm_view;
 
 /* A frame.
