@@ -99,11 +99,11 @@ class Lpsm3Config:
     #: range of the price of a second of a message's delay, watts
     least_push_price_w: float = 1e-4
     most_push_price_w: float = 100.0
-    #: messages over which an error in their mean delay is made good: a quarter of those so far, from 6 up to this many
-    push_memory: float = 30.0
+    #: messages over which an error in their mean delay is made good
+    push_memory: float = 40.0
     #: by which part of it plans aim below the delay of messages that was asked for: the client sees when a message
     #: reached the access point, and not how long the server's window held it back before
-    push_margin: float = 0.07
+    push_margin: float = 0.03
     #: frames that come unasked no later than this after another belong to the same message
     same_message_s: float = 0.005
     #: after so long without a frame `lpsm3-link` takes nothing to be outstanding, and further frames of replies
