@@ -43,9 +43,9 @@ _LEFT = 0.05  # how likely a wait is not over yet, below which it is taken for o
 _ASKED_AGAIN = 0.2  # and below which where the client asks again
 _SELDOM = 0.1  # how likely at least an answer was none, where messages come
 _PUSH_GOOD_WILL = 5.0  # what messages are owed is never further below 0, in delays that were asked for
-_SURE = 1.65  # standard deviations by which they are rather owed too much: 19 times in 20
+_SURE = 1.645  # standard deviations by which they are rather owed too much: 19 times in 20
 _LEAST_FULL_BYTES = 1280  # below which the longest frame yet need not be full: every link carries that (RFC 8200)
-_LONGEST_SLEEP = 4.0  # once a message has come, in delays that were asked for
+_LONGEST_SLEEP = 3.5  # once a message has come, in delays that were asked for
 _SHORTEST_SERVICE_INTERVAL_NS, _TIMEOUT_STEP_NS = 20_000_000, 10_000_000  # that can be agreed on, and set
 LARGEST_EXCESS = 19.0
 """The largest excess of a page for which its delay is guaranteed on average."""

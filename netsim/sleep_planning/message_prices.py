@@ -120,10 +120,11 @@ def expected_waits(waiting: Floats, rates: Floats, age_ns: int, span_ns: int, co
     """
     likely, waits, gap = waiting[0], waiting[1], waiting[2]
     if count == 1:
-        alive = 1.0
+        hazard = 0.0
         for c in range(CELLS):
-            after = math.exp(-integrated(rates, age_ns, age_ns + (c + 1) * span_ns // CELLS))
-            likely[c], waits[c], alive = alive - after, (alive - after) * (CELLS - c - 0.5), after
+            more = integrated(rates, age_ns + c * span_ns // CELLS, age_ns + (c + 1) * span_ns // CELLS)
+            likely[c] = -math.exp(-hazard) * math.expm1(-more)
+            waits[c], hazard = likely[c] * (CELLS - c - 0.5), hazard + more
             gap[c] = math.exp(-integrated(rates, 0, (2 * c + 1) * span_ns // (2 * CELLS)))
     else:
         for c in range(CELLS - 1, -1, -1):
@@ -133,7 +134,7 @@ def expected_waits(waiting: Floats, rates: Floats, age_ns: int, span_ns: int, co
                 found += likely[i] * mass
                 found_waits += waits[i] * mass
             likely[c], waits[c] = found, found_waits + found * (CELLS - c - 0.5)
-    total, whole = 1e-300, 0.0
+    total, whole = 1e-30, 0.0
     for c in range(CELLS):
         total += likely[c] * gap[CELLS - 1 - c]
         whole += waits[c] * gap[CELLS - 1 - c]
