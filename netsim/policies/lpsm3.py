@@ -101,7 +101,7 @@ class Lpsm3Config:
     least_push_price_w: float = 1e-4
     most_push_price_w: float = 100.0
     #: messages over which an error in their mean delay is made good
-    push_memory: float = 30.0
+    push_memory: float = 20.0
     #: frames that come unasked no later than this after another belong to the same message
     same_message_s: float = 0.005
     #: after so long without a frame `lpsm3-link` takes nothing to be outstanding, and further frames of replies
