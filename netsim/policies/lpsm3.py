@@ -16,7 +16,8 @@ LPSM3 learns from this interval, and reckons delays from when the frame is expec
 last frame.
 
 That of a message's delay is found by inversion: at which price do plans, given what was learned about messages,
-lead to the mean delay that was asked for?  What is wanted is corrected slowly by the delays that messages really had.
+lead to the mean delay that was asked for?  What is wanted is corrected slowly by the delays that messages had, as far
+as is known, and a margin for what is not.  Once one has come, no sleep is longer than 3.5 times the delay asked for.
 
 `lpsm3` knows from the host what is outstanding; `lpsm3-link` infers it from the sizes of frames, by the rules of
 `netsim.policies.outstanding`.  Beyond these, a bare acknowledgement ends an upload, and what comes sooner than a
@@ -51,7 +52,7 @@ QUANTILES = {"mean": 0.0, "p95": 0.95, "max": 1.0}
 _AIMED = 0.4  # the mean delay aimed at first, over the quantile that is asked for
 _TOOK_MS = 0.5  # what a poll takes beside waking up, before any was sent
 
-_OTHERWISE = ("push_margin", "push_measure", "polls", "sizes", "service_ns")  # what is checked otherwise, or not
+_OTHERWISE = ("push_measure", "polls", "sizes", "service_ns")  # what is checked otherwise, or not
 
 _MODULES = (*(f"netsim.sleep_planning.{name}" for name in ("hazards", "plans", "message_prices")),
     "netsim.policies.lpsm3_state", "netsim.policies.lpsm3_rule")  # fmt: skip
@@ -99,11 +100,8 @@ class Lpsm3Config:
     #: range of the price of a second of a message's delay, watts
     least_push_price_w: float = 1e-4
     most_push_price_w: float = 100.0
-    #: messages over which an error in their mean delay is made good: a quarter of those so far, from 6 up to this many
-    push_memory: float = 30.0
-    #: by which part of it plans aim below the delay of messages that was asked for: the client sees when a message
-    #: reached the access point, and not how long the server's window held it back before
-    push_margin: float = 0.07
+    #: messages over which an error in their mean delay is made good
+    push_memory: float = 20.0
     #: frames that come unasked no later than this after another belong to the same message
     same_message_s: float = 0.005
     #: after so long without a frame `lpsm3-link` takes nothing to be outstanding, and further frames of replies
@@ -115,8 +113,6 @@ class Lpsm3Config:
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
             raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
-        if not 0.0 <= self.push_margin < 1.0:
-            raise ValueError(f"push_margin must lie in [0, 1), got {self.push_margin}")
         known("push_measure", self.push_measure, QUANTILES)
         read(self.sizes)
         for name in (field.name for field in fields(self) if field.name not in _OTHERWISE):
@@ -192,7 +188,7 @@ def fresh(
         "interval_ns": interval_ns, "same_message_ns": round(config.same_message_s * 1e9),
         "awake_w": awake_w, "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": price_w,
-        "push_delay_s": aimed_s * (1.0 - config.push_margin), "push_quantile": quantile, "push_limit_s": limit_s,
+        "push_delay_s": aimed_s, "push_quantile": quantile, "push_limit_s": limit_s,
         "polls": config.polls, "took_s": took_s, "spent_s": took_s, "wakeup_s": 1e-3 * radio.wakeup_ms,
         "balance": config.start,
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,

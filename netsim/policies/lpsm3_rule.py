@@ -43,7 +43,10 @@ _GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread most evenly
 _LEFT = 0.05  # how likely a wait is not over yet, below which it is taken for over
 _ASKED_AGAIN = 0.2  # and below which where the client asks again
 _SELDOM = 0.1  # how likely at least an answer was none, where messages come
-_PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
+_PUSH_GOOD_WILL = 5.0  # what messages are owed is never further below 0, in delays that were asked for
+_SURE = 1.645  # standard deviations by which they are rather owed too much: 19 times in 20
+_LEAST_FULL_BYTES = 1280  # below which the longest frame yet need not be full: every link carries that (RFC 8200)
+_LONGEST_SLEEP = 3.5  # once a message has come, in delays that were asked for
 _SHORTEST_SERVICE_INTERVAL_NS, _TIMEOUT_STEP_NS = 20_000_000, 10_000_000  # that can be agreed on, and set
 LARGEST_EXCESS = 19.0
 """The largest excess of a page for which its delay is guaranteed on average."""
@@ -296,6 +299,10 @@ def _note_repeated(s: Lpsm3State, frame: FlatFrame) -> None:
     """Note that messages were sent again: the server's window is small now, and may hold back what it wrote since."""
     if frame.connection == s.push_key:
         if s.held_from_ns < 0:
+            if s.high_ns == s.waited_until_ns:  # the first waited longer than the server's timer, be that short or long
+                span_ns = s.high_ns - s.waited_from_ns
+                _charge_together(s, s.waited * span_ns * 2e-9 / 3.0)
+                s.message_ns = s.waited_from_ns + span_ns // 3
             s.held_middle_ns = (s.message_ns + frame.at_ns) // 2
         s.held_from_ns = frame.at_ns
 
@@ -341,8 +348,9 @@ def _find_own_rates(s: Lpsm3State, row: int) -> None:
 def _message(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that nobody asked for; what follows a full frame is more of the same message."""
     reached_ns, more = _middle_ns(s), s.more
+    s.push_key, s.delivered = frame.connection, 1
+    s.more = frame.size_bytes == s.full_bytes or frame.size_bytes >= max(s.full_bytes, _LEAST_FULL_BYTES)
     s.full_bytes = max(s.full_bytes, frame.size_bytes)
-    s.push_key, s.delivered, s.more = frame.connection, 1, frame.size_bytes == s.full_bytes
     since_ns, held = reached_ns - s.held_from_ns, False
     if s.held_from_ns >= 0 and since_ns > 0:
         held = since_ns <= HELD_AT_MOST_NS
@@ -361,21 +369,34 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
     if more and reached_ns - s.began_ns > LONGEST_MESSAGE_NS:
         more = age_ns <= 2 * s.same_message_ns
     is_known = s.low_ns == s.high_ns  # of what waited together it is not known how far it came apart
-    if more or (is_known and not held and s.messages and age_ns <= s.same_message_ns):
+    if (more and not held) or (is_known and not held and s.messages and age_ns <= s.same_message_ns):
         if not again:
             return
     else:
         if held:
             from_ns = s.held_middle_ns
-            s.held_middle_ns = (s.held_middle_ns + reached_ns) // 2
+            if not s.more:  # it has written all
+                s.held_middle_ns = s.held_from_ns = -1
         else:
             last_ns = reached_ns - age_ns
             low_ns, high_ns = max(0, s.low_ns - last_ns), max(0, s.high_ns - last_ns)
+            if not is_known:
+                if s.waited_until_ns != s.high_ns:
+                    s.waited_from_ns, s.waited_until_ns, s.waited, s.waited_s = s.low_ns, s.high_ns, 0, 0.0
+                s.waited += 1
+                span_ns = s.high_ns - s.low_ns
+                whole_s = s.waited * span_ns * 0.5e-9
+                if s.messages >= s.waited:  # otherwise there was none before, and gaps are not known
+                    rates = s.mean_rates[MESSAGE]
+                    whole_s = message_prices.expected_waits(s.waiting, rates, low_ns, span_ns, s.waited)
+                _charge_together(s, whole_s)
             if low_ns == 0:  # it waited together with the last: half-way between that and the end of the sleep
                 low_ns = high_ns = max(0, age_ns) if is_known else high_ns // 2
                 s.message_ns = max(s.message_ns, last_ns + low_ns)
             gap_ns = hazards.learn_end(s, MESSAGE, low_ns, high_ns)
-            if age_ns > 0:
+            if not is_known:
+                from_ns = s.high_ns
+            elif age_ns > 0:
                 from_ns = last_ns + gap_ns
         s.messages += 1
         s.push_balance -= 1.0
@@ -383,8 +404,25 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
     if 0.0 < s.push_quantile < 1.0:
         step = _QUANTILE_STEP * (_on_time(s, min(from_ns, s.low_ns)) - s.push_quantile)
         s.push_delay_s = min(max(s.push_delay_s * math.exp(step), 0.05 * s.push_limit_s), s.push_limit_s)
-    s.push_balance = max(s.push_balance + late_s / s.push_delay_s, -_PUSH_GOOD_WILL)
+    s.push_balance += max(late_s / s.push_delay_s, -_PUSH_GOOD_WILL - _owed(s))
     s.push_stale = 1
+
+
+@compiled
+def _charge_together(s: Lpsm3State, whole_s: float) -> None:
+    """Charge for so much waiting of those that waited together, in place of what was charged before.
+
+    They were late together, by nothing to twice as much.
+    """
+    s.push_doubt_s2 += (whole_s * whole_s - s.waited_s * s.waited_s) / 3.0
+    s.push_balance += (whole_s - s.waited_s) / s.push_delay_s
+    s.waited_s = whole_s
+
+
+@compiled
+def _owed(s: Lpsm3State) -> float:
+    """Return the balance of messages, and a margin for what is not known of it."""
+    return float(s.push_balance + _SURE * math.sqrt(s.push_doubt_s2) / s.push_delay_s)
 
 
 @compiled
@@ -508,10 +546,11 @@ def _plan(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int, awake: 
 def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> float:
     """Lay out what is to be expected from now on; return the price of a second of the page's delay, watts."""
     n, interval_ns = s.n, s.interval_ns
+    sleep = 1.0 if s.push_quantile == 1.0 else _LONGEST_SLEEP * (s.messages > 0)
+    work.longest_ns = int(s.push_limit_s * sleep * 1e9)
     if s.push_stale and s.push_quantile < 1.0 and (s.messages < 50 or s.messages - s.priced_messages >= 4):
         _price_messages(s, work)
     to_beacon_ns = (now_ns // interval_ns + 1) * interval_ns - now_ns
-    work.longest_ns = int(s.push_limit_s * 1e9) if s.push_quantile == 1.0 else 0
     if s.polls and n:
         work.poll_j = s.awake_w * (s.spent_s - _ramp_s(s)) + s.wakeup_j
         s.shift += _GOLDEN if s.shift + _GOLDEN < 1.0 else _GOLDEN - 1.0
@@ -566,8 +605,8 @@ def _end_page(s: Lpsm3State) -> None:
 
 @compiled
 def wanted_delay_s(asked_s: float, balance: float, memory: float) -> float:
-    """Delay of messages that makes good within `memory` of them what they were late so far, from a fifth to double."""
-    return asked_s * min(max(1.0 - balance / memory, 0.2), 2.0)
+    """Delay of messages that makes good within `memory` of them what they were late so far, from half to 1.5 times."""
+    return asked_s * min(max(1.0 - balance / memory, 0.5), 1.5)
 
 
 @compiled
@@ -575,8 +614,7 @@ def _price_messages(s: Lpsm3State, work: Workspace) -> None:
     """Find the price at which plans promise the delay of messages that is wanted now."""
     rates, interval_ns = s.mean_rates[MESSAGE], s.interval_ns
     message_prices.renewal_followers(work, rates, interval_ns)
-    memory = min(s.push_memory, max(6.0, 0.25 * s.messages))
-    wanted_s = wanted_delay_s(s.push_delay_s, s.push_balance, memory)
+    wanted_s = wanted_delay_s(s.push_delay_s, _owed(s), s.push_memory)
     least_w, most_w, halvings = s.least_push_price_w, s.most_push_price_w, 14
     if s.priced_messages:  # it has not moved far
         least_w, most_w, halvings = max(least_w, s.push_price_w / 4.0), min(most_w, s.push_price_w * 4.0), 8

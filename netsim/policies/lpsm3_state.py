@@ -10,6 +10,7 @@ import numpy as np
 from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.policies.outstanding import REST, Account
 from netsim.sleep_planning import hazards
+from netsim.sleep_planning.message_prices import CELLS
 from netsim.sleep_planning.prices import LENGTHS
 from netsim.sleep_planning.sizes import size
 
@@ -86,6 +87,12 @@ class Lpsm3State(Account):
     delivered_ns: int
     held_from_ns: int
     held_middle_ns: int
+    # those that waited together last: between which instants, how many, the sum of their waits; see `expected_waits`
+    waited_from_ns: int
+    waited_until_ns: int
+    waited: int
+    waited_s: float
+    waiting: RealArray = 3, CELLS
     # the link: until when waits that may be over have been watched; least time from a request of a size to its answer,
     # 0: not seen
     watched_ns: int
@@ -128,6 +135,7 @@ class Lpsm3State(Account):
     # prices
     balance: float
     push_balance: float
+    push_doubt_s2: float  # the variance of the sum of delays in it, as far as it is an estimate
     push_price_w: float
     push_stale: int
     priced_messages: int

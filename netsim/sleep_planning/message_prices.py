@@ -15,8 +15,11 @@ import math
 from lpsm.arrays import Floats, Ints
 from lpsm.native import compiled
 from netsim.sleep_planning import plans
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin, integrated
 from netsim.sleep_planning.plans import FOLLOWERS_STEPS, Workspace, follow, tabulated
+
+CELLS = 16
+"""Into so many parts the time is divided in which messages waited together."""
 
 
 @compiled
@@ -94,12 +97,51 @@ def promised_delay(
         after = alive * math.exp(-rates[place] * span_s)
         mass, alive = alive - after, after
         _, period = plans.best_period(work, 0.0, rates[place], interval_ns, awake_w, beacon_j, 0.0, price_w)
+        if work.longest_ns:
+            period = min(period, work.longest_ns // interval_ns)
         period_s = period * interval_ns * 1e-9
         late_s += mass * (0.5 * period_s + plans.mean_tabulated(work.followers_s, 2.0 * period))
         number += mass * (1.0 + plans.mean_tabulated(work.followers, 2.0 * period))
         if alive < 1e-4:
             break
     return late_s, number
+
+
+@compiled
+def expected_waits(waiting: Floats, rates: Floats, age_ns: int, span_ns: int, count: int) -> float:
+    """Find how long messages that came in an interval are expected to have waited in all until its end, seconds.
+
+    It is asked after each of them, the last being number `count`, from 1 on.  Gaps between messages are independent,
+    with these hazard rates, events a second, shape (N_BINS,); and after the last none came: one message alone, where
+    they come in bursts, came near the end of a long interval.  At its beginning the message before was `age_ns` old;
+    `span_ns` is its length; `waiting`, shape (3, CELLS), is kept from one message to the next: how likely the last came
+    in each cell, that times the expected sum of waits, in cells, and how likely a gap is longer than so many cells and
+    a half.
+    """
+    likely, waits, gap = waiting[0], waiting[1], waiting[2]
+    if count == 1:
+        hazard = 0.0
+        for c in range(CELLS):
+            more = integrated(rates, age_ns + c * span_ns // CELLS, age_ns + (c + 1) * span_ns // CELLS)
+            likely[c] = -math.exp(-hazard) * math.expm1(-more)
+            waits[c], hazard = likely[c] * (CELLS - c - 0.5), hazard + more
+            gap[c] = math.exp(-integrated(rates, 0, (2 * c + 1) * span_ns // (2 * CELLS)))
+    else:
+        for c in range(CELLS - 1, -1, -1):
+            found = found_waits = 0.0
+            for i in range(c + 1):
+                mass = (gap[c - i - 1] if i < c else 1.0) - gap[c - i]
+                found += likely[i] * mass
+                found_waits += waits[i] * mass
+            likely[c], waits[c] = found, found_waits + found * (CELLS - c - 0.5)
+    total, whole = 1e-30, 0.0
+    for c in range(CELLS):
+        total += likely[c] * gap[CELLS - 1 - c]
+        whole += waits[c] * gap[CELLS - 1 - c]
+    for c in range(CELLS):
+        likely[c] /= total
+        waits[c] /= total
+    return whole / total * span_ns * 1e-9 / CELLS
 
 
 @compiled

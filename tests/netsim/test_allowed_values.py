@@ -41,7 +41,7 @@ Lpsm2Config rate_per_j longest_response_s push_step max_push_delay_s: 0.001 | 0.
 Lpsm2Config shortest_s: 0.0 | -1.0, inf ; Lpsm2Config price_w: 2.0, 60.0 | 1.9, 60.1
 Lpsm2Config push_price_w: 0.001, 60.0 | 0.0009, 60.1 ; Lpsm2Config fixed: (0, 48) | (0, 49), (-1,)
 Lpsm2Config prior_ms: (0.1,) | (), (0.0, 1.0) ; Lpsm3Config max_push_delay_s: 0.001 | 0.0, inf
-Lpsm3Config push_margin: 0.0 | -0.1, 1.0, nan ; Lpsm3Config start same_message_s good_will: 0.0, 9.0 | -1.0, inf
+Lpsm3Config start same_message_s good_will: 0.0, 9.0 | -1.0, inf
 Lpsm3Config price_w gain silence_s: 0.001 | 0.0, inf, nan
 """
 
