@@ -22,7 +22,7 @@ as is known, and a margin for what is not.  Once one has come, no sleep is longe
 `lpsm3` knows from the host what is outstanding; `lpsm3-link` infers it from the sizes of frames, by the rules of
 `netsim.policies.outstanding`.  Beyond these, a bare acknowledgement ends an upload, and what comes sooner than a
 request of that size was ever answered is taken for unasked.  A frame may be an answer or a message: a wait has a
-probability that it still lasts, moved by the hazards of both, and the page pays for a delay so far as it is its own.
+probability that it still lasts, moved by hazards and sizes of both; the page pays for a delay so far as it is its own.
 
 The parts in brackets are modules of `netsim.sleep_planning`.  All of it is
 compiled, and works on one record of numbers (`netsim.policies.lpsm3_state`), whichever way a run goes.

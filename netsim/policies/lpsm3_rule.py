@@ -40,7 +40,8 @@ _FOLLOWED_STOPS = 8  # a plan is made anew later than that
 _TOOK_STEP, _TOOK_AT_MOST_S = 0.1, 0.1  # of the mean time of a poll
 _QUANTILE_STEP = 0.2  # of the logarithm of the mean delay of messages aimed at, for a quantile of it
 _GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread most evenly
-_LEFT = 0.05  # how likely a wait is not over yet, below which it is taken for over
+# how likely a wait is not over yet, below which no other shares a page with it, or it is over
+_LEFT, _GONE = 0.05, 0.002
 _ASKED_AGAIN = 0.2  # and below which where the client asks again
 _SELDOM = 0.1  # how likely at least an answer was none, where messages come
 _PUSH_GOOD_WILL = 5.0  # what messages are owed is never further below 0, in delays that were asked for
@@ -67,7 +68,7 @@ def prepare(ints: Ints) -> None:
     s = ints[:_STATE_SIZE].view(STATE)[0]
     hazards.begin(s)
     s.servers[:] = s.asked_ns[:] = -1
-    s.opened_ns = s.held_from_ns = s.held_middle_ns = s.push_key = s.poll_ns = -1
+    s.opened_ns = s.held_from_ns = s.held_middle_ns = s.push_key = s.poll_ns = s.reply = -1
     s.awake_until_ns = NEVER_NS
     s.push_stale = 1
     s.push_price_w = math.sqrt(s.least_push_price_w * s.most_push_price_w)
@@ -105,9 +106,11 @@ def _sent(s: Lpsm3State, frame: FlatFrame) -> None:
         _end_page(s)
     if asleep:
         s.opened_ns = at_ns
+    if s.reply >= 0 and at_ns == s.last_ns and (frame.size_bytes > s.bare_bytes or at_ns != s.owed_ns):
+        _answer(s, at_ns)
     if s.n and s.loading and s.paused and not _likely(s, _ASKED_AGAIN):
         _end_page(s)  # who asks again has his answer rather than not
-    s.paused = 0
+    s.paused, s.reply = 0, -1
     known = s.n
     outstanding.observe(s, frame, asleep)
     if s.n > known and s.kind[known] == REPLY and s.server[known] >= 0:
@@ -128,9 +131,20 @@ def _ramp_s(s: Lpsm3State) -> float:
 
 
 @compiled
+def _answer(s: Lpsm3State, at_ns: int) -> None:
+    """End the wait for what may have been its answer: who asks in the instant that it came had waited for it."""
+    if s.heard_ns != at_ns:
+        from_ns = max(s.low_ns, s.origin_ns[s.reply])
+        _note_lag(s, s.reply, at_ns, max(0, s.opened_ns - (from_ns + s.high_ns) // 2))
+        s.heard_ns = at_ns
+    outstanding.remove(s, s.reply)
+
+
+@compiled
 def _received(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that the client has received: the end of a wait, or something that nobody asked for."""
     at_ns, reached_ns, left = frame.at_ns, _middle_ns(s), 0.0
+    s.reply = -1
     if s.host_aware:
         if not frame.wanted:
             _note_repeated(s, frame)
@@ -141,13 +155,18 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         which, ends, unasked = outstanding.link_received(s, frame.size_bytes, at_ns)
         if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
             which = outstanding.first(s, REPLY)
-        which = _likeliest(s, which, frame)
-        odds = _odds_of_a_message(s, which, frame)
+        which, odds = _weigh(s, which, frame)
+        answer = 1.0 / (1.0 + odds) if which >= 0 else 0.0
+        is_first = not s.more and (unasked or (which >= 0 and s.kind[which] == REPLY))
         if odds > 1.0:
             _doubt_answers(s, which, odds, frame)
+            s.reply = which if odds < math.inf and s.kind[which] == REPLY else -1
             which, unasked = -1, frame.size_bytes > s.bare_bytes
-        elif which >= 0 and ends and s.messages > s.pages and frame.size_bytes > s.bare_bytes:
+        elif which >= 0 and ends and s.messages >= s.pages and frame.size_bytes > s.bare_bytes:
             left = s.left[which] * max(odds / (1.0 + odds), _SELDOM)
+        if is_first:
+            s.by_size[0, _size_class(frame)] += 1.0 - answer
+            s.by_size[1, _size_class(frame)] += answer
     if which < 0:
         if unasked:
             _message(s, frame)
@@ -173,12 +192,15 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
             s.lag_ns[which] += s.held_ns[which]
             s.held_ns[which] = 0
     _note_lag(s, which, at_ns, max(0, s.opened_ns - reached_ns))
-    if left >= _LEFT and s.kind[which] == REPLY:  # it may have been a message
-        s.left[which], s.message_ns, s.doubted = left, max(s.message_ns, reached_ns), 1
+    if left >= _GONE and s.kind[which] == REPLY:  # it may have been a message
+        if s.left[which] == 1.0:
+            s.quiet_ns = s.message_ns
+        s.left[which], s.message_ns, s.reply = left, max(s.message_ns, reached_ns), which
+        s.doubted |= s.messages > 0
     elif ends:
         outstanding.remove(s, which)
     else:
-        s.kind[which], s.origin_ns[which] = REST, at_ns
+        s.kind[which], s.origin_ns[which], s.left[which] = REST, at_ns, 1.0
 
 
 @compiled
@@ -205,21 +227,68 @@ def _middle_ns(s: Lpsm3State) -> int:
 
 
 @compiled
-def _message_odds(s: Lpsm3State, kind: int, from_ns: int) -> float:
-    """How many times as likely this frame is a message as the end of a wait since an instant, by their hazards."""
-    return hazards.odds(s.mean_rates[MESSAGE], s.mean_rates[kind], s.message_ns, from_ns, s.low_ns, s.high_ns)
+def _size_class(frame: FlatFrame) -> int:
+    """Return the class of a frame's size, in [0, `TRIPS`)."""
+    return int(min(frame.size_bytes // TRIP_STEP_BYTES, TRIPS - 1))
 
 
 @compiled
-def _odds_of_a_message(s: Lpsm3State, which: int, frame: FlatFrame) -> float:
-    """How many times as likely a frame is a message as the answer that it could be, if it could be one."""
-    if which < 0:
-        return 0.0
+def _message_odds(s: Lpsm3State, which: int, frame: FlatFrame) -> float:
+    """How many times as likely this frame is a message as the end of a wait, by their hazards and sizes.
+
+    The shares of sizes are those of Krichevsky and Trofimov: half a frame is added to each class.
+    """
+    rates, message, reply = s.mean_rates, 0.5 * TRIPS, 0.5 * TRIPS
+    odds = hazards.odds(rates[MESSAGE], rates[s.kind[which]], s.message_ns, s.origin_ns[which], s.low_ns, s.high_ns)
+    if s.kind[which] != REPLY:
+        return float(odds)
+    for i in range(TRIPS):
+        message += s.by_size[0, i]
+        reply += s.by_size[1, i]
+    at = _size_class(frame)
+    return float(odds * (s.by_size[0, at] + 0.5) / message / ((s.by_size[1, at] + 0.5) / reply))
+
+
+@compiled
+def _answers(s: Lpsm3State, which: int, frame: FlatFrame) -> float:
+    """How many times as likely a frame answers a request as it is a message that came after the last."""
     if _is_too_early(s, which, frame):
-        return math.inf
-    if not s.messages or frame.size_bytes <= s.bare_bytes:
         return 0.0
-    return float(_message_odds(s, s.kind[which], s.origin_ns[which]) / s.left[which])
+    return float(s.left[which] / _message_odds(s, which, frame))
+
+
+@compiled
+def _weigh(s: Lpsm3State, which: int, frame: FlatFrame) -> tuple[int, float]:
+    """Return which wait a frame is likeliest to end, and how many times as likely it is a message as an answer.
+
+    It may end any wait of a kind if it may end the oldest; where messages are seldom, it is taken to end that.
+    """
+    if which < 0:
+        return which, 0.0
+    too_early = _is_too_early(s, which, frame)
+    if not too_early and (not s.messages or frame.size_bytes <= s.bare_bytes):
+        for i in range(which, s.n):
+            if s.kind[i] == s.kind[which] and s.left[i] == 1.0:
+                return i, 0.0
+        return which, 0.0
+    found, most, total, unlikeliest = which, 0.0, 0.0, 1.0
+    for i in range(s.n):
+        if s.kind[i] == s.kind[which]:
+            one = _answers(s, i, frame)
+            if one > most and (i == which or s.messages >= s.pages):
+                found, most = i, one
+            total += one
+            unlikeliest = min(unlikeliest, s.left[i])
+    if total == 0.0:
+        return which, math.inf
+    return found, (unlikeliest + (1.0 - unlikeliest) * _after_silence(s)) / total
+
+
+@compiled
+def _after_silence(s: Lpsm3State) -> float:
+    """How many times as likely a message comes if what may have been an answer was one, as if that was a message."""
+    rates = s.mean_rates[MESSAGE]
+    return float(hazards.odds(rates, rates, s.quiet_ns, s.message_ns, s.low_ns, s.high_ns))
 
 
 @compiled
@@ -233,37 +302,32 @@ def _watch_waits(s: Lpsm3State, now_ns: int) -> None:
             s.left[i] = left / (1.0 - s.left[i] + left)
     s.watched_ns = max(s.watched_ns, now_ns)
     for which in range(s.n - 1, -1, -1):
-        if s.left[which] < _LEFT:
+        if s.left[which] < _GONE:
             outstanding.remove(s, which)
 
 
 @compiled
-def _likeliest(s: Lpsm3State, which: int, frame: FlatFrame) -> int:
-    """Return the request that a frame is likeliest to answer, where it could be the answer to the oldest."""
-    if which < 0 or s.kind[which] != REPLY or s.messages <= s.pages:
-        return which
-    least, found = _odds_of_a_message(s, which, frame), which
-    for i in range(which + 1, s.n):
-        if s.kind[i] == REPLY:
-            odds = _odds_of_a_message(s, i, frame)
-            if odds < least:
-                least, found = odds, i
-    return found
-
-
-@compiled
 def _doubt_answers(s: Lpsm3State, which: int, odds: float, frame: FlatFrame) -> None:
-    """Charge the page for a message so far as it may be an answer, and doubt of each wait so far that it lasts."""
-    late_ns = int(max(0, s.opened_ns - _middle_ns(s)) / (1.0 + odds))
-    s.lag_ns[which] += late_ns
-    s.due_ns -= late_ns
-    if s.left[which] == 1.0 and odds < math.inf:
-        s.heard_ns = frame.at_ns
-        s.due_ns = max(s.due_ns, frame.at_ns - s.lag_ns[which])
+    """Charge the page for a message so far as it may be an answer, and doubt of each wait so far that it lasts.
+
+    It is charged the lateness that it would have, over what it would have taken without; what waited may have come at
+    the first instant possible.
+    """
+    reached_ns = min(max(s.low_ns, s.origin_ns[which] + s.trip_ns), s.high_ns)
+    due_ns = max(s.due_ns, frame.at_ns - s.lag_ns[which] - max(0, s.opened_ns - reached_ns))
+    if due_ns > s.issued_ns and odds < math.inf:
+        if s.due_ns == s.issued_ns:
+            s.due_ns = due_ns
+        part = (s.due_ns - s.issued_ns) / (due_ns - s.issued_ns)
+        s.heard_ns = max(s.heard_ns, s.due_ns) + int(part * (frame.at_ns - due_ns) / (1.0 + odds))
     s.doubted |= odds < math.inf
+    again, total = _after_silence(s), 0.0
+    for i in range(s.n):
+        total += _answers(s, i, frame) if s.kind[i] == s.kind[which] else 0.0
     for i in range(s.n):
         if s.kind[i] == s.kind[which]:
-            s.left[i] *= 1.0 - 1.0 / (1.0 + _odds_of_a_message(s, i, frame))
+            left = s.left[i]
+            s.left[i] *= (1.0 + total - _answers(s, i, frame)) / (left + (1.0 - left) * again + total)
 
 
 @compiled
@@ -362,7 +426,7 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
     s.held_from_ns = frame.at_ns if s.more or s.held_middle_ns >= 0 else -1
     s.delivered_ns = frame.at_ns
     age_ns = reached_ns - s.message_ns
-    s.message_ns = max(s.message_ns, reached_ns)
+    s.message_ns = s.quiet_ns = max(s.message_ns, reached_ns)
     from_ns = reached_ns  # since when it has waited
     if not more:
         s.began_ns = reached_ns
@@ -392,7 +456,7 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
                 _charge_together(s, whole_s)
             if low_ns == 0:  # it waited together with the last: half-way between that and the end of the sleep
                 low_ns = high_ns = max(0, age_ns) if is_known else high_ns // 2
-                s.message_ns = max(s.message_ns, last_ns + low_ns)
+                s.message_ns = s.quiet_ns = max(s.message_ns, last_ns + low_ns)
             gap_ns = hazards.learn_end(s, MESSAGE, low_ns, high_ns)
             if not is_known:
                 from_ns = s.high_ns
@@ -537,8 +601,9 @@ def _plan(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int, awake: 
     """Plan from now on, by what is outstanding and at the prices of the moment."""
     price_w = _expect(s, work, now_ns, deadline_ns)
     planning.choose(
-        work, s.last_stop, awake, s.interval_ns, s.awake_w, s.beacon_j, s.wakeup_j, price_w, s.push_price_w, s.n
-    )
+        work, s.last_stop, awake, s.interval_ns, s.awake_w, s.beacon_j, s.wakeup_j, price_w, s.push_price_w,
+        _likely(s, _LEFT),
+    )  # fmt: skip
     s.planned, s.planned_ns = 1, now_ns
 
 
@@ -557,13 +622,16 @@ def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> fl
         planning.lay_out_polls(work, to_beacon_ns, interval_ns, s.beacon_j + s.wakeup_j < work.poll_j, s.shift)
     else:
         planning.lay_out(work, to_beacon_ns, interval_ns)
-    for i in range(n):
+    for i in range(s.n):
         row = _row_of(s, i)
         rates = s.own_mean_rates[row] if row >= 0 else s.mean_rates[s.kind[i]]
         flows_ns = s.origin_ns[i] + s.trip_ns // 2 - now_ns if s.polls and s.kind[i] == REST else 0
         if flows_ns > 0 and (work.longest_ns == 0 or work.longest_ns > s.trip_ns // 2):
             work.longest_ns = s.trip_ns // 2  # beyond which its sender waits
-        planning.add_wait(work, rates, max(0, now_ns - s.origin_ns[i]), planning.PAGE, s.flow_share, flows_ns)
+        share = s.flow_share
+        if s.left[i] < 1.0:
+            share, flows_ns = s.left[i], NEVER_NS
+        planning.add_wait(work, rates, max(0, now_ns - s.origin_ns[i]), planning.PAGE, share, flows_ns)
     planning.add_wait(work, s.mean_rates[MESSAGE], max(0, now_ns - s.message_ns), planning.MESSAGE, 1.0, 0)
     if s.held_from_ns >= 0 and now_ns - s.held_from_ns < HELD_AT_MOST_NS:
         planning.add_wait(work, s.mean_rates[HELD], max(0, now_ns - s.held_from_ns), planning.MESSAGE, 1.0, 0)
@@ -576,7 +644,7 @@ def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> fl
         price_w = price_before(now_ns, s.issued_ns, deadline_ns, early_w, late_w)
     s.last_stop = planning.survive(work)
     if s.polls:  # which are for one wait, of which the page is delayed by one
-        price_w /= max(1, n)
+        price_w /= max(1, _likely(s, _LEFT))
     return price_w
 
 

@@ -78,6 +78,7 @@ class Lpsm3State(Account):
     own_mean_rates: RealArray = SERVERS, hazards.N_BINS
     # messages
     message_ns: int
+    quiet_ns: int  # when the last came, if what may have been an answer since was one
     messages: int
     ages: RealArray = len(AGES_NS)
     delivered: int
@@ -96,8 +97,10 @@ class Lpsm3State(Account):
     # the link: until when waits that may be over have been watched; least time from a request of a size to its answer,
     # 0: not seen
     watched_ns: int
+    reply: int  # the request that the last frame may have answered, or -1
     paused: int  # whether the client could sleep since it sent last
     least_trip_ns: IntArray = TRIPS
+    by_size: RealArray = 2, TRIPS  # how many messages and first frames of replies had a size of each class
     # the sleep: when it was last left, how long what came first then had waited, until when the client is awake, and
     # when it could last sleep
     opened_ns: int

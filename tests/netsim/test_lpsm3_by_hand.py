@@ -123,7 +123,7 @@ got 1400 1390 size=300 => messages=1 n=0
 # what comes sooner than handshakes and smaller uploads were answered is no answer: host_aware=False
 sent 1000 size=40; got 1011 1010 size=40; sent 1011 size=40; sent 1020 size=400; got 1026 1025 size=300
 = out=-1W1020 messages=1
-set pages=5; got 1031 1030 size=300 => out=none messages=1
+set pages=5; got 1031 1030 size=500 => out=none messages=1
 sent 1100 size=1000; got 1113 1112 size=40; sent 1200 size=1100; got 1212 1211 size=200 => out=-1W1200 messages=2
 got 1214 1213 size=40; sent 1300 size=500; got 1312 1311 size=200 => out=none messages=2
 # behind an open handshake the link still finds the rest of a reply: host_aware=False
@@ -292,12 +292,12 @@ def test_what_may_have_been_a_message_leaves_a_wait_as_likely_as_that_and_silenc
     silent = math.exp(-2.0 * 0.5) / 4
     assert link.s["left"][0] == near(silent / (3 / 4 + silent))
     assert link.s["pages"] == 0
-    link.asked(3000)  # 0.01
+    link.asked(4000)  # 0.001
     assert (link.outstanding(), link.s["pages"], link.s["exceptions"]) == ([], 1, 1)
 
 
 def test_a_frame_without_data_ends_a_wait_for_good_and_so_does_an_answer_where_messages_are_seldom():
-    for size, pages in ((40, 0), (300, 1)):
+    for size, pages in ((40, 0), (300, 3)):
         link = link_of(3.0, 1.0)
         link.s["pages"] = pages
         link.sent(1000)
@@ -311,11 +311,12 @@ def test_what_is_rather_a_message_leaves_the_wait_and_the_page_pays_by_how_likel
     link.s["opened_ns"] = 1600 * MS
     link.received(1601, 1400, size=300)
     assert link.outstanding() == [(-1, REPLY, 1000 * MS)]
-    assert (link.s["messages"], link.s["lag_ns"][0], link.s["due_ns"]) == (2, 50 * MS, 1551 * MS)
+    assert (link.s["messages"], link.s["due_ns"], link.s["heard_ns"]) == (2, 1401 * MS, 1451 * MS)
     assert link.s["left"][0] == near(3 / 4)
     link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE], link.s["watched_ns"] = 3.0, 1.0, 1602 * MS
-    link.received(1602, 1602, size=300)  # the odds of a message are 1/3 over 3/4, 4 to 9
-    assert (link.s["messages"], link.s["left"][0]) == (2, near(3 / 4 * 4 / 13))
+    link.received(1602, 1602, size=300)  # the odds of a message are 1/3 over 3/4, times those of its size
+    odds = 4 / 9 * ((0.5 + 3 / 4) / (12 + 3 / 4)) / ((0.5 + 1 / 4) / (12 + 1 / 4))
+    assert (link.s["messages"], link.s["left"][0]) == (2, near(3 / 4 * odds / (1 + odds)))
 
 
 def test_a_frame_answers_the_request_that_is_likeliest_to_wait():
@@ -324,7 +325,26 @@ def test_a_frame_answers_the_request_that_is_likeliest_to_wait():
     link.sent(1100)
     link.s["left"][0], link.s["watched_ns"] = 0.5, 1200 * MS
     link.received(1200, 1200, size=300)
-    assert link.s["left"][:2].tolist() == [0.5, near(1 / 5)]
+    assert link.s["left"][:2].tolist() == [0.5, near(1 / 7)]  # a message, or one of six parts
+
+
+def test_who_asks_in_the_instant_that_something_came_had_waited_for_it():
+    link = link_of(1.0, 3.0)
+    link.sent(1000)
+    link.s["opened_ns"] = 1600 * MS
+    link.received(1601, 1400, size=300)  # rather a message
+    link.sent(1601, size=400)
+    assert (link.outstanding(), link.s["pages"]) == ([(-1, REPLY, 1601 * MS)], 0)
+    assert (link.s["heard_ns"], link.s["due_ns"], link.s["lag_ns"][0]) == (1601 * MS, 1401 * MS, 200 * MS)
+
+
+@cases_of("size left", "300, 1 ; 500, 0")
+def test_a_frame_of_a_size_that_messages_have_is_rather_a_message(size, left):
+    link = link_of(1.0, 1.0)
+    link.s["by_size"][0, 300 // 64], link.s["pages"] = 10.0, 3
+    link.sent(1000)
+    link.received(1200, 1200, size=size)
+    assert (link.s["n"], link.s["messages"]) == (left, 1 + left)
 
 
 @cases_of("handshake_ms high_ms messages", """
@@ -332,6 +352,7 @@ def test_a_frame_answers_the_request_that_is_likeliest_to_wait():
 """)  # fmt: skip
 def test_an_answer_is_too_early_only_if_its_whole_interval_is(handshake_ms, high_ms, messages):
     link = Rule(host_aware=False)
+    link.s["pages"] = 1
     link.sent(1000, size=40)
     link.received(handshake_ms[1] + 1, handshake_ms, size=40)
     link.sent(1020, size=340)
