@@ -666,9 +666,10 @@ def _end_page(s: Lpsm3State) -> None:
         # what the guarantee does not suppose
         s.exceptions += s.doubted != 0 or excess > (0.0 if at_largest else LARGEST_EXCESS)
         s.balance = settle(s.balance, excess, s.good_will)
-        note_length(s.pages_by_age, s.inverses_by_age, s.came, undelayed_s)
-        find_worth(s.pages_by_age, s.inverses_by_age, s.worth)
-        s.least_page_s = min(s.least_page_s, undelayed_s) if s.least_page_s > 0.0 else undelayed_s
+        if not s.doubted:  # else it may have been no page
+            note_length(s.pages_by_age, s.inverses_by_age, s.came, undelayed_s)
+            find_worth(s.pages_by_age, s.inverses_by_age, s.worth)
+            s.least_page_s = min(s.least_page_s, undelayed_s) if s.least_page_s > 0.0 else undelayed_s
 
 
 @compiled
