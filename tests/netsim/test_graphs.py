@@ -58,6 +58,30 @@ def test_a_request_waits_for_what_names_it_and_its_pause_and_the_server_takes_it
     assert result.latency_s[0] == near(image[1], abs=1e-4)
 
 
+@cases_of("host_aware", "True ; False")
+def test_a_browser_tells_its_host_how_many_objects_a_page_still_lacks(host_aware):
+    told = []
+
+    class Asked:
+        spec = "asked"
+
+        def plan(self, view):
+            told.append((view.now_ns, view.missing))
+            return netsim.Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
+
+    policy = Asked()
+    policy.host_aware = host_aware
+    causes = Cause(0), Cause(1, 0.1), Cause(1, 0.05), Cause(3, 0.3)
+    _, recorder = browse(causes, waits_s=(0.2, 0.0, 0.01, 0.0), policy=policy, think_s=2.0, n=2)
+    pages = [[one.answered_ns for one in recorder.exchanges if one.page == page] for page in range(2)]
+    issued_ns = 0, max(pages[0]) + 2_000_000_000
+    for now_ns, missing in told[1:]:  # it is asked before anything is issued
+        lacking = [sum(at > now_ns for at in page) for page in pages]
+        expected = lacking[0] or (now_ns >= issued_ns[1]) * lacking[1]
+        assert missing == (expected if host_aware else None)
+    assert {one for _, one in told} == ({*range(5)} if host_aware else {None})
+
+
 def test_streams_share_one_connection_and_a_host_of_its_own_has_its_own_handshake():
     causes = Cause(0), Cause(1), Cause(2), Cause(3)
     _, recorder = browse(causes, servers=(7, 7, 7, 3))
