@@ -207,6 +207,8 @@ def main(folder, names):
     """Compare the scenarios of a folder, print them, and return the exit status."""
     rows = pd.read_csv(folder / "summary.csv").fillna(dict.fromkeys(("psm_ms", "loss", "queue", "page", "tls"), 0))
     rows = rows[[not names or any(one in name for one in names) for name in rows.name]].reset_index(drop=True)
+    if rows.empty:
+        sys.exit(f"NAME must be part of a scenario's name, got {' '.join(names)}")
     columns = ["ours_s", "theirs_s", "down", "down_theirs", "up", "up_theirs"]
     rows[columns] = [compare(row, folder) for row in rows.itertuples()]
     rows, means = judge(rows)
@@ -223,4 +225,7 @@ def main(folder, names):
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
+    place = Path(*sys.argv[1:2])
+    if not (place / "summary.csv").is_file():
+        sys.exit(f"DIRECTORY must hold summary.csv, {place} does not")
+    sys.exit(main(place, sys.argv[2:]))

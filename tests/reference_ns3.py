@@ -230,4 +230,7 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    place = Path(*sys.argv[1:2])
+    if not any((place / name).is_file() for name in ("scenarios.csv", "cells.csv")):
+        sys.exit(f"DIRECTORY must hold scenarios.csv or cells.csv, {place} does not")
+    sys.exit(main(place))
