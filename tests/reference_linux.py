@@ -206,6 +206,8 @@ def judge(rows):
 def main(folder, names):
     """Compare the scenarios of a folder, print them, and return the exit status."""
     rows = pd.read_csv(folder / "summary.csv").fillna(dict.fromkeys(("psm_ms", "loss", "queue", "page", "tls"), 0))
+    if "name" not in rows:
+        sys.exit(f"summary.csv must have a column name, it has {', '.join(rows)}")
     rows = rows[[not names or any(one in name for one in names) for name in rows.name]].reset_index(drop=True)
     if rows.empty:
         sys.exit(f"NAME must be part of a scenario's name, got {' '.join(names)}")
