@@ -27,15 +27,15 @@ seven attempts any more, and whose window is the least one again after eight fai
 block ACK tells of 256 frames; and 3,534 worlds and cells with `lpsm3`, `lpsm4` or their link forms, all but 953 of
 those, whose account expects the slowdown of a page and charges becoming awake, whose plans weigh delay by the age at
 which something comes and move their polls, which reckon what messages waited for together and owe less of it, and of
-which links weigh every wait that a frame may end. All of them are worlds with `oracle_stamps`, which was the only knowledge
-when their answers were kept, so that these hold of `lpsm2`, `lpsm3` and their link forms, too; of new worlds one in
-eight is. These were answered by the compiled model, and where it does not cover a world, or in a sample, by the
+which links weigh every wait that a frame may end. All of them are worlds with `oracle_stamps`, which was the only
+knowledge when their answers were kept, so that these hold of `lpsm2`, `lpsm3` and their link forms, too; of new worlds
+one in eight is. These were answered by the compiled model, and where it does not cover a world, or in a sample, by the
 interpreted one.
 
 In the last 128, wide worlds and cells again, all clients have `lpsm3-driver` or `lpsm4-driver`; 65 of them, those with
 a client of sizes `small`, were answered anew when these became smaller, 14 when of settings that cost the same but for
-rounding the first was taken, 61 with recorded times for the halves and the pauses, 13 for frames that go together, and 110 with all that
-`lpsm3` and `lpsm4` do otherwise since.
+rounding the first was taken, 61 with recorded times for the halves and the pauses, 13 for frames that go together, and
+110 with all that `lpsm3` and `lpsm4` do otherwise since.
 
 To compare, or to make the digests of some worlds anew:
 
