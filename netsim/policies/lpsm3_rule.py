@@ -172,25 +172,8 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
             _message(s, frame)
         return
     s.heard_ns = at_ns
-    low_ns, high_ns = max(0, s.low_ns - s.origin_ns[which]), s.high_ns - s.origin_ns[which]
-    if high_ns > 0:
-        row = _row_of(s, which)
-        if row >= 0:
-            hazards.enter_interval(
-                s.own_events[row], s.own_at_risk_s[row], s.own_rates[row], s.own_log_evidence[row],
-                s.own_mean_rates[row], low_ns, high_ns,
-            )  # fmt: skip
-        if s.least_page_s > 0.0:
-            since_ns, rates = max(0, s.origin_ns[which] - s.lag_ns[which] - s.issued_ns), s.mean_rates[s.kind[which]]
-            s.doubt_s2 = max(s.doubt_s2, hazards.doubt_s2(rates, low_ns, high_ns, since_ns, s.least_page_s))
-        reached_ns = s.origin_ns[which] + hazards.learn_end(s, s.kind[which], low_ns, high_ns)
-        if row >= 0:
-            _find_own_rates(s, row)
-        if s.kind[which] == OPENING:
-            s.trip_ns = min(s.trip_ns, high_ns) if s.trip_ns else high_ns
-        elif s.kind[which] == REST and 2 * high_ns >= s.trip_ns:  # its sender may have waited
-            s.lag_ns[which] += s.held_ns[which]
-            s.held_ns[which] = 0
+    if s.high_ns > s.origin_ns[which]:
+        reached_ns = _learn_wait(s, which)
     _note_lag(s, which, at_ns, max(0, s.opened_ns - reached_ns))
     if left >= _GONE and s.kind[which] == REPLY:  # it may have been a message
         if s.left[which] == 1.0:
@@ -201,6 +184,34 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         outstanding.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which], s.left[which] = REST, at_ns, 1.0
+
+
+@compiled
+def _learn_wait(s: Lpsm3State, which: int) -> int:
+    """Learn from a wait that a frame ends, and by how much the page's length is in doubt; return when it is expected.
+
+    That is when the frame is expected to have come to the access point.
+    """
+    low_ns, high_ns = max(0, s.low_ns - s.origin_ns[which]), s.high_ns - s.origin_ns[which]
+    row, kind = _row_of(s, which), s.kind[which]
+    if row >= 0:
+        hazards.enter_interval(
+            s.own_events[row], s.own_at_risk_s[row], s.own_rates[row], s.own_log_evidence[row],
+            s.own_mean_rates[row], low_ns, high_ns,
+        )  # fmt: skip
+    if s.least_page_s > 0.0:
+        since_ns = max(0, s.origin_ns[which] - s.lag_ns[which] - s.issued_ns)
+        doubt_s2 = hazards.doubt_s2(s.mean_rates[kind], low_ns, high_ns, since_ns, s.least_page_s)
+        s.doubt_s2 = max(s.doubt_s2, doubt_s2)
+    reached_ns = s.origin_ns[which] + hazards.learn_end(s, kind, low_ns, high_ns)
+    if row >= 0:
+        _find_own_rates(s, row)
+    if kind == OPENING:
+        s.trip_ns = min(s.trip_ns, high_ns) if s.trip_ns else high_ns
+    elif kind == REST and 2 * high_ns >= s.trip_ns:  # its sender may have waited
+        s.lag_ns[which] += s.held_ns[which]
+        s.held_ns[which] = 0
+    return int(reached_ns)
 
 
 @compiled
@@ -442,26 +453,7 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
             if not s.more:  # it has written all
                 s.held_middle_ns = s.held_from_ns = -1
         else:
-            last_ns = reached_ns - age_ns
-            low_ns, high_ns = max(0, s.low_ns - last_ns), max(0, s.high_ns - last_ns)
-            if not is_known:
-                if s.waited_until_ns != s.high_ns:
-                    s.waited_from_ns, s.waited_until_ns, s.waited, s.waited_s = s.low_ns, s.high_ns, 0, 0.0
-                s.waited += 1
-                span_ns = s.high_ns - s.low_ns
-                whole_s = s.waited * span_ns * 0.5e-9
-                if s.messages >= s.waited:  # otherwise there was none before, and gaps are not known
-                    rates = s.mean_rates[MESSAGE]
-                    whole_s = message_prices.expected_waits(s.waiting, rates, low_ns, span_ns, s.waited)
-                _charge_together(s, whole_s)
-            if low_ns == 0:  # it waited together with the last: half-way between that and the end of the sleep
-                low_ns = high_ns = max(0, age_ns) if is_known else high_ns // 2
-                s.message_ns = s.quiet_ns = max(s.message_ns, last_ns + low_ns)
-            gap_ns = hazards.learn_end(s, MESSAGE, low_ns, high_ns)
-            if not is_known:
-                from_ns = s.high_ns
-            elif age_ns > 0:
-                from_ns = last_ns + gap_ns
+            from_ns = _learn_gap(s, reached_ns, age_ns)
         s.messages += 1
         s.push_balance -= 1.0
     late_s = max(0, s.opened_ns - from_ns) * 1e-9
@@ -470,6 +462,32 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
         s.push_delay_s = min(max(s.push_delay_s * math.exp(step), 0.05 * s.push_limit_s), s.push_limit_s)
     s.push_balance += max(late_s / s.push_delay_s, -_PUSH_GOOD_WILL - _owed(s))
     s.push_stale = 1
+
+
+@compiled
+def _learn_gap(s: Lpsm3State, reached_ns: int, age_ns: int) -> int:
+    """Learn how long after the last a message came; return since when it waits, beyond what is charged here.
+
+    Charged here is what waits together.
+    """
+    last_ns, is_known = reached_ns - age_ns, s.low_ns == s.high_ns
+    low_ns, high_ns = max(0, s.low_ns - last_ns), max(0, s.high_ns - last_ns)
+    if not is_known:
+        if s.waited_until_ns != s.high_ns:
+            s.waited_from_ns, s.waited_until_ns, s.waited, s.waited_s = s.low_ns, s.high_ns, 0, 0.0
+        s.waited += 1
+        span_ns = s.high_ns - s.low_ns
+        whole_s = s.waited * span_ns * 0.5e-9
+        if s.messages >= s.waited:  # otherwise there was none before, and gaps are not known
+            whole_s = message_prices.expected_waits(s.waiting, s.mean_rates[MESSAGE], low_ns, span_ns, s.waited)
+        _charge_together(s, whole_s)
+    if low_ns == 0:  # it waited together with the last: half-way between that and the end of the sleep
+        low_ns = high_ns = max(0, age_ns) if is_known else high_ns // 2
+        s.message_ns = s.quiet_ns = max(s.message_ns, last_ns + low_ns)
+    gap_ns = hazards.learn_end(s, MESSAGE, low_ns, high_ns)
+    if not is_known:
+        return int(s.high_ns)
+    return int(last_ns + gap_ns) if age_ns > 0 else reached_ns
 
 
 @compiled
