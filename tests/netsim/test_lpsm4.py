@@ -14,7 +14,7 @@ from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 from tests.netsim.clients import ask, tell
 from tests.netsim.hazard_learner import blank
-from tests.tables import cases_of
+from tests.tables import cases_of, each
 from traces.traffic import draw, push_messages
 
 MS = 1_000_000
@@ -61,6 +61,28 @@ def test_it_polls_when_its_plan_by_itself_does_and_learns_what_a_poll_takes_from
         assert plan.awake_until_ns == round(now_ms * MS) + asleep_ns
         assert plan.wake_ns == round(now_ms * MS) + work["stop_ns"][stop] - int(next_s * 1e9)
     assert own.s["price_w"] == pytest.approx(900 * 0.7 * 0.0005)
+
+
+@each("polls", [True, False])
+def test_of_two_waits_at_once_who_polls_pays_half_the_price(polls):
+    own = Rule(Lpsm4 if polls else Lpsm3)
+    for connection in (1, 2):
+        tell(own.policy, 1, 1000, 1000, 340, connection)
+    plan, work = own.asked(1000.5), blank()
+    if polls:
+        work["poll_j"] = 0.7 * float(own.s["spent_s"] - own.s["wakeup_s"])
+        planning.lay_out_polls(work, round(99.5 * MS), 100 * MS, False, own.s["shift"])
+    else:
+        planning.lay_out(work, round(99.5 * MS), 100 * MS)
+    for _ in range(2):
+        planning.add_wait(work, own.s["mean_rates"][REPLY], round(0.5 * MS), planning.PAGE, 1.0, 0)
+    planning.add_wait(work, own.s["mean_rates"][MESSAGE], round(1000.5 * MS), planning.MESSAGE, 1.0, 0)
+    last, gain = planning.survive(work), 0.27 if polls else 0.135
+    price_w = own.s["price_w"] * math.exp(gain * own.s["balance"]) / (2 if polls else 1)
+    planning.choose(work, last, True, 100 * MS, 0.7, 0.0015, 0.0, price_w, own.s["push_price_w"], 2)
+    asleep_ns, stop = planning.follow(work, last, 0, 1)
+    took_ns = int(float(own.s["took_s"]) * 1e9) * polls
+    assert plan[:2] == (round(1000.5 * MS) + asleep_ns, round(1000.5 * MS) + work["stop_ns"][stop] - took_ns)
 
 
 def test_while_nothing_is_outstanding_it_listens_to_beacons_as_lpsm3_does():
