@@ -8,9 +8,10 @@ beacons ahead, until when to stay awake and which beacons to listen to (`plans`)
 price times delay.  There are two prices.
 
 That of a page's delay follows from the balance of pages (`prices`): what pages were delayed, as this client
-reckons it, less what was allowed, so that what the user states is a slowdown; and it falls with the age of the page,
-as a second weighs less in a long page.  A page is everything from the first frame that asks for something until
-nothing is outstanding, or until a connection is opened then.  Of a frame that
+reckons it, less what was allowed, so that what the user states is a slowdown; and delay is weighed by the age of the
+page at which something comes, as a second weighs less in a long page.  A page is everything from the first frame that
+asks for something until nothing is outstanding, or until a connection is opened then; or, where the host knows what a
+page lacks, until it lacks nothing.  Of a frame that
 waited at the access point a device knows the last instant at which nothing did, and the first at which something did;
 LPSM3 learns from this interval, and reckons delays from when the frame is expected to have come.  A page is late by its
 last frame.
@@ -55,7 +56,7 @@ _TOOK_MS = 0.5  # what a poll takes beside waking up, before any was sent
 _OTHERWISE = ("push_measure", "polls", "sizes", "service_ns")  # what is checked otherwise, or not
 
 _MODULES = (*(f"netsim.sleep_planning.{name}" for name in ("hazards", "plans", "message_prices")),
-    "netsim.policies.lpsm3_state", "netsim.policies.lpsm3_rule")  # fmt: skip
+    *(f"netsim.policies.lpsm3_{name}" for name in ("state", "messages", "rule")))  # fmt: skip
 
 
 def rule_of(sizes: str) -> Any:

@@ -1,6 +1,7 @@
 """The rule of LPSM3 and LPSM4 as compiled functions, on one record of numbers.
 
-`netsim.policies.lpsm3` and `netsim.policies.lpsm4` say what it does; LPSM3 is LPSM4 that does not poll.
+`netsim.policies.lpsm3` and `netsim.policies.lpsm4` say what it does; LPSM3 is LPSM4 that does not poll.  What concerns
+messages is in `netsim.policies.lpsm3_messages`.
 
 The integers of the compiled form are the record, `netsim.policies.lpsm3_state.STATE`, and behind it the workspace in
 which plans are made.
@@ -14,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.native import compiled
+from netsim.policies import lpsm3_messages as messages
 from netsim.policies import outstanding
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.lpsm3_state import (
-    AGES_NS,
     HELD,
     MESSAGE,
     SERVERS,
@@ -28,25 +29,19 @@ from netsim.policies.lpsm3_state import (
 )
 from netsim.policies.outstanding import OPENING, REPLY, REST
 from netsim.policies.protocol import ASK, FOREVER_NS, Plan
-from netsim.sleep_planning import hazards, message_prices
+from netsim.sleep_planning import hazards
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.plans import Workspace
 from netsim.sleep_planning.prices import find_worth, length_class, note_length, price_at, price_before, settle
 
 NEVER_NS = 2**62
-HELD_AT_MOST_NS = 250_000_000
-LONGEST_MESSAGE_NS = 10_000_000_000  # what goes on for longer is a stream of messages
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
 _TOOK_STEP, _TOOK_AT_MOST_S = 0.1, 0.1  # of the mean time of a poll
-_QUANTILE_STEP = 0.2  # of the logarithm of the mean delay of messages aimed at, for a quantile of it
 _GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread most evenly
 # how likely a wait is not over yet, below which no other shares a page with it, or it is over
 _LEFT, _GONE = 0.05, 0.002
 _ASKED_AGAIN = 0.2  # and below which where the client asks again
 _SELDOM = 0.1  # how likely at least an answer was none, where messages come
-_PUSH_GOOD_WILL = 5.0  # what messages are owed is never further below 0, in delays that were asked for
-_SURE = 1.645  # standard deviations by which they are rather owed too much: 19 times in 20
-_LEAST_FULL_BYTES = 1280  # below which the longest frame yet need not be full: every link carries that (RFC 8200)
 _LONGEST_SLEEP = 3.5  # once a message has come, in delays that were asked for
 _SHORTEST_SERVICE_INTERVAL_NS, _TIMEOUT_STEP_NS = 20_000_000, 10_000_000  # that can be agreed on, and set
 LARGEST_EXCESS = 19.0
@@ -143,11 +138,11 @@ def _answer(s: Lpsm3State, at_ns: int) -> None:
 @compiled
 def _received(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that the client has received: the end of a wait, or something that nobody asked for."""
-    at_ns, reached_ns, left = frame.at_ns, _middle_ns(s), 0.0
+    at_ns, reached_ns, left = frame.at_ns, messages.middle_ns(s), 0.0
     s.reply = -1
     if s.host_aware:
         if not frame.wanted:
-            _note_repeated(s, frame)
+            messages.note_repeated(s, frame)
             return
         which, ends = outstanding.find(s, frame.connection), frame.opening != 0 or frame.completes != 0
         unasked = frame.payload_bytes > 0
@@ -169,7 +164,7 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
             s.by_size[1, _size_class(frame)] += answer
     if which < 0:
         if unasked:
-            _message(s, frame)
+            messages.take_in(s, frame)
         return
     s.heard_ns = at_ns
     if s.high_ns > s.origin_ns[which]:
@@ -229,12 +224,6 @@ def _note_lag(s: Lpsm3State, which: int, at_ns: int, held_ns: int) -> None:
     s.cause_ns = s.lag_ns[which] + held_ns
     s.due_ns = max(s.due_ns, at_ns - s.cause_ns)
     s.came |= 1 << length_class((at_ns - s.cause_ns - s.issued_ns) * 1e-9)
-
-
-@compiled
-def _middle_ns(s: Lpsm3State) -> int:
-    """Return the middle of the interval in which the frame came to the access point."""
-    return int((s.low_ns + s.high_ns) // 2)
 
 
 @compiled
@@ -370,19 +359,6 @@ def _is_too_early(s: Lpsm3State, which: int, frame: FlatFrame) -> bool:
 
 
 @compiled
-def _note_repeated(s: Lpsm3State, frame: FlatFrame) -> None:
-    """Note that messages were sent again: the server's window is small now, and may hold back what it wrote since."""
-    if frame.connection == s.push_key:
-        if s.held_from_ns < 0:
-            if s.high_ns == s.waited_until_ns:  # the first waited longer than the server's timer, be that short or long
-                span_ns = s.high_ns - s.waited_from_ns
-                _charge_together(s, s.waited * span_ns * 2e-9 / 3.0)
-                s.message_ns = s.waited_from_ns + span_ns // 3
-            s.held_middle_ns = (s.message_ns + frame.at_ns) // 2
-        s.held_from_ns = frame.at_ns
-
-
-@compiled
 def _row_of(s: Lpsm3State, which: int) -> int:
     """Return the row of the server whose first answer is waited for, or -1 if none is, or it has none."""
     if s.kind[which] == REPLY and s.server[which] >= 0:
@@ -417,115 +393,6 @@ def _find_own_rates(s: Lpsm3State, row: int) -> None:
         s.mean_rates[REPLY], s.own_events[row], s.own_at_risk_s[row], s.own_prior_events, s.own_rates[row],
         s.own_log_evidence[row], s.own_mean_rates[row],
     )  # fmt: skip
-
-
-@compiled
-def _message(s: Lpsm3State, frame: FlatFrame) -> None:
-    """Enter a frame that nobody asked for; what follows a full frame is more of the same message."""
-    reached_ns, more = _middle_ns(s), s.more
-    s.push_key, s.delivered = frame.connection, 1
-    s.more = frame.size_bytes == s.full_bytes or frame.size_bytes >= max(s.full_bytes, _LEAST_FULL_BYTES)
-    s.full_bytes = max(s.full_bytes, frame.size_bytes)
-    since_ns, held = reached_ns - s.held_from_ns, False
-    if s.held_from_ns >= 0 and since_ns > 0:
-        held = since_ns <= HELD_AT_MOST_NS
-        hazards.learn_watch(s, HELD, min(since_ns, HELD_AT_MOST_NS), held)
-    again = s.opened_ns > s.delivered_ns  # it has slept since the last
-    if s.held_from_ns < 0 or since_ns > HELD_AT_MOST_NS:
-        s.held_middle_ns = -1
-    held = held and s.held_middle_ns >= 0
-    s.held_from_ns = frame.at_ns if s.more or s.held_middle_ns >= 0 else -1
-    s.delivered_ns = frame.at_ns
-    age_ns = reached_ns - s.message_ns
-    s.message_ns = s.quiet_ns = max(s.message_ns, reached_ns)
-    from_ns = reached_ns  # since when it has waited
-    if not more:
-        s.began_ns = reached_ns
-    if more and reached_ns - s.began_ns > LONGEST_MESSAGE_NS:
-        more = age_ns <= 2 * s.same_message_ns
-    is_known = s.low_ns == s.high_ns  # of what waited together it is not known how far it came apart
-    if (more and not held) or (is_known and not held and s.messages and age_ns <= s.same_message_ns):
-        if not again:
-            return
-    else:
-        if held:
-            from_ns = s.held_middle_ns
-            if not s.more:  # it has written all
-                s.held_middle_ns = s.held_from_ns = -1
-        else:
-            from_ns = _learn_gap(s, reached_ns, age_ns)
-        s.messages += 1
-        s.push_balance -= 1.0
-    late_s = max(0, s.opened_ns - from_ns) * 1e-9
-    if 0.0 < s.push_quantile < 1.0:
-        step = _QUANTILE_STEP * (_on_time(s, min(from_ns, s.low_ns)) - s.push_quantile)
-        s.push_delay_s = min(max(s.push_delay_s * math.exp(step), 0.05 * s.push_limit_s), s.push_limit_s)
-    s.push_balance += max(late_s / s.push_delay_s, -_PUSH_GOOD_WILL - _owed(s))
-    s.push_stale = 1
-
-
-@compiled
-def _learn_gap(s: Lpsm3State, reached_ns: int, age_ns: int) -> int:
-    """Learn how long after the last a message came; return since when it waits, beyond what is charged here.
-
-    Charged here is what waits together.
-    """
-    last_ns, is_known = reached_ns - age_ns, s.low_ns == s.high_ns
-    low_ns, high_ns = max(0, s.low_ns - last_ns), max(0, s.high_ns - last_ns)
-    if not is_known:
-        if s.waited_until_ns != s.high_ns:
-            s.waited_from_ns, s.waited_until_ns, s.waited, s.waited_s = s.low_ns, s.high_ns, 0, 0.0
-        s.waited += 1
-        span_ns = s.high_ns - s.low_ns
-        whole_s = s.waited * span_ns * 0.5e-9
-        if s.messages >= s.waited:  # otherwise there was none before, and gaps are not known
-            whole_s = message_prices.expected_waits(s.waiting, s.mean_rates[MESSAGE], low_ns, span_ns, s.waited)
-        _charge_together(s, whole_s)
-    if low_ns == 0:  # it waited together with the last: half-way between that and the end of the sleep
-        low_ns = high_ns = max(0, age_ns) if is_known else high_ns // 2
-        s.message_ns = s.quiet_ns = max(s.message_ns, last_ns + low_ns)
-    gap_ns = hazards.learn_end(s, MESSAGE, low_ns, high_ns)
-    if not is_known:
-        return int(s.high_ns)
-    return int(last_ns + gap_ns) if age_ns > 0 else reached_ns
-
-
-@compiled
-def _charge_together(s: Lpsm3State, whole_s: float) -> None:
-    """Charge for so much waiting of those that waited together, in place of what was charged before.
-
-    They were late together, by nothing to twice as much.
-    """
-    s.push_doubt_s2 += (whole_s * whole_s - s.waited_s * s.waited_s) / 3.0
-    s.push_balance += (whole_s - s.waited_s) / s.push_delay_s
-    s.waited_s = whole_s
-
-
-@compiled
-def _owed(s: Lpsm3State) -> float:
-    """Return the balance of messages, and a margin for what is not known of it."""
-    return float(s.push_balance + _SURE * math.sqrt(s.push_doubt_s2) / s.push_delay_s)
-
-
-@compiled
-def _on_time(s: Lpsm3State, low_ns: int) -> float:
-    """Return how likely a message was on time that came between an instant and `high_ns`, at any as likely."""
-    due_ns = s.opened_ns - int(s.push_limit_s * 1e9)  # what came before was late
-    if due_ns <= low_ns:
-        return 1.0
-    return max(0.0, (s.high_ns - due_ns) / (s.high_ns - low_ns)) if low_ns < s.high_ns else 0.0
-
-
-@compiled
-def _begin_cycle(s: Lpsm3State, now_ns: int) -> None:
-    """Note how old the last message is when messages have been delivered and the client could sleep again."""
-    s.delivered = 0
-    age_ns, which = now_ns - s.message_ns, 0
-    while which < AGES_NS.size - 1 and float(age_ns) * age_ns > float(AGES_NS[which]) * AGES_NS[which + 1]:
-        which += 1
-    for i in range(AGES_NS.size):
-        s.ages[i] *= 0.98
-    s.ages[which] += 1.0
 
 
 # -- decisions
@@ -582,7 +449,7 @@ def _look(s: Lpsm3State, view: FlatView) -> None:
             _end_page(s)
         s.paused, s.idle_ns, s.backlog_ns = 1, view.now_ns, 0
         if s.delivered:
-            _begin_cycle(s, view.now_ns)
+            messages.begin_cycle(s, view.now_ns)
     elif outstanding.forget_after(s, view.now_ns):
         s.planned = 0
 
@@ -632,7 +499,7 @@ def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> fl
     sleep = 1.0 if s.push_quantile == 1.0 else _LONGEST_SLEEP * (s.messages > 0)
     work.longest_ns = int(s.push_limit_s * sleep * 1e9)
     if s.push_stale and s.push_quantile < 1.0 and (s.messages < 50 or s.messages - s.priced_messages >= 4):
-        _price_messages(s, work)
+        messages.price(s, work)
     to_beacon_ns = (now_ns // interval_ns + 1) * interval_ns - now_ns
     if s.polls and n:
         work.poll_j = s.awake_w * (s.spent_s - _ramp_s(s)) + s.wakeup_j
@@ -651,7 +518,7 @@ def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> fl
             share, flows_ns = s.left[i], NEVER_NS
         planning.add_wait(work, rates, max(0, now_ns - s.origin_ns[i]), planning.PAGE, share, flows_ns)
     planning.add_wait(work, s.mean_rates[MESSAGE], max(0, now_ns - s.message_ns), planning.MESSAGE, 1.0, 0)
-    if s.held_from_ns >= 0 and now_ns - s.held_from_ns < HELD_AT_MOST_NS:
+    if s.held_from_ns >= 0 and now_ns - s.held_from_ns < messages.HELD_AT_MOST_NS:
         planning.add_wait(work, s.mean_rates[HELD], max(0, now_ns - s.held_from_ns), planning.MESSAGE, 1.0, 0)
     if deadline_ns == FOREVER_NS:
         price_w = price_at(s.balance, s.price_w, s.gain, s.largest_price_ratio)
@@ -688,25 +555,3 @@ def _end_page(s: Lpsm3State) -> None:
             note_length(s.pages_by_age, s.inverses_by_age, s.came, undelayed_s)
             find_worth(s.pages_by_age, s.inverses_by_age, s.worth)
             s.least_page_s = min(s.least_page_s, undelayed_s) if s.least_page_s > 0.0 else undelayed_s
-
-
-@compiled
-def wanted_delay_s(asked_s: float, balance: float, memory: float) -> float:
-    """Delay of messages that makes good within `memory` of them what they were late so far, from half to 1.5 times."""
-    return asked_s * min(max(1.0 - balance / memory, 0.5), 1.5)
-
-
-@compiled
-def _price_messages(s: Lpsm3State, work: Workspace) -> None:
-    """Find the price at which plans promise the delay of messages that is wanted now."""
-    rates, interval_ns = s.mean_rates[MESSAGE], s.interval_ns
-    message_prices.renewal_followers(work, rates, interval_ns)
-    wanted_s = wanted_delay_s(s.push_delay_s, _owed(s), s.push_memory)
-    least_w, most_w, halvings = s.least_push_price_w, s.most_push_price_w, 14
-    if s.priced_messages:  # it has not moved far
-        least_w, most_w, halvings = max(least_w, s.push_price_w / 4.0), min(most_w, s.push_price_w * 4.0), 8
-    s.push_price_w = message_prices.price_of_delay(
-        work, rates, AGES_NS, s.ages, interval_ns, s.awake_w, s.beacon_j, s.wakeup_j, wanted_s, least_w, most_w,
-        halvings,
-    )  # fmt: skip
-    s.push_stale, s.priced_messages = 0, s.messages

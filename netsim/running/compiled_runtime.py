@@ -264,12 +264,12 @@ def refer(run: Run, connection: Connection, more: int) -> None:
 def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
     """See `netsim.model.primitives`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
-    offset, deadline, loading = client.offset, NEVER, client.missing if client.host_aware and client.n_hosts else 0
+    offset, deadline, missing = client.offset, NEVER, client.missing if client.host_aware and client.n_hosts else 0
     sent = client.last_sent - (offset if client.last_sent != NOT_YET_NS else 0)
     received = client.last_received - (offset if client.last_received != NOT_YET_NS else 0)
     if client.host_aware and client.deadline < NEVER:
         deadline = client.deadline - offset
-    view = FlatView(now - offset, at_beacon, sent, received, slept, waiting, deadline, loading)
+    view = FlatView(now - offset, at_beacon, sent, received, slept, waiting, deadline, missing)
     plan = call_plan(client.rule, view, ints, floats)
     poll = plan.repeat_ns == ASK
     if cannot_follow(max(now - offset, plan.awake_until_ns), plan.wake_ns, plan.repeat_ns, plan.agreed, run.interval):

@@ -32,6 +32,7 @@ from lpsm.arrays import Floats
 from lpsm.native import compiled
 from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
+from netsim.sleep_planning.prices import SHORTEST_S
 from netsim.sleep_planning.sizes import size
 
 STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
@@ -44,6 +45,7 @@ _FIRST_FINE = 2  # intervals cut into the larger number of parts
 MOST_STEPS = _FIRST_FINE * _PARTS_FIRST + (N_STOPS - 1 - _FIRST_FINE) * _PARTS
 MOST_STOPS = max(N_STOPS, size("polls"))
 _FINEST_NS, _N_FINEST, _GROWTH = 1_600_000, 16, 1.08  # of polls: 88 up to 5 s
+_SHORTEST_NS = round(SHORTEST_S * 1e9)
 _HARDLY = 1e-6  # probability with which a stop is reached that no longer matters
 _MOST_HAZARD = 1.0 - math.log(_HARDLY)  # integrated, behind which less than that is left
 _WORTH = 1.0 - 1e-5  # of what is the least so far, what other settings must cost at most: less is rounding
@@ -170,7 +172,7 @@ def weigh(work: Workspace, worth: Floats, age_ns: int) -> None:
 
     Between `add_wait` and `survive`.
     """
-    place, edge_ns = 0, 2_000_000 - age_ns
+    place, edge_ns = 0, _SHORTEST_NS - age_ns
     for i in range(work.first_step[work.reach]):
         while place < worth.size - 1 and work.step_ns[i] >= edge_ns:
             place, edge_ns = place + 1, 2 * edge_ns + age_ns

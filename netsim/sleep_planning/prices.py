@@ -29,8 +29,8 @@ import math
 from lpsm.arrays import Floats
 from lpsm.native import compiled
 
-LENGTHS = 24
-"""Lengths of pages are told apart by factors of two, from a millisecond on."""
+LENGTHS, SHORTEST_S = 24, 0.002
+"""Lengths of pages, and ages, are told apart by factors of two: so many classes, the first up to so many seconds."""
 
 
 @compiled
@@ -66,12 +66,12 @@ def price_before(now_ns: int, since_ns: int, deadline_ns: int, least: float, lar
 
 @compiled
 def length_class(length_s: float) -> int:
-    """Return the class of a length, or age, in seconds: below 2 ms, then doubling.
+    """Return the class of a length, or age, in seconds: below `SHORTEST_S`, then doubling.
 
     >>> [length_class(0.0), length_class(0.002), length_class(0.5)]
     [0, 1, 8]
     """
-    which, edge_s = 0, 0.002
+    which, edge_s = 0, SHORTEST_S
     while which < LENGTHS - 1 and length_s >= edge_s:
         which, edge_s = which + 1, 2.0 * edge_s
     return which
@@ -109,7 +109,7 @@ def find_worth(pages: Floats, inverses: Floats, worth: Floats) -> None:
     if pages[LENGTHS] == 0.0:
         return
     sure, mean = pages[LENGTHS] / (pages[LENGTHS] + 2.0), inverses[LENGTHS] / pages[LENGTHS]
-    middle_s = 0.0015 * 2.0 ** (LENGTHS - 1)
+    middle_s = 0.75 * SHORTEST_S * 2.0 ** (LENGTHS - 1)
     likely = 1.0 / middle_s
     for which in range(LENGTHS - 1, -1, -1):
         value = (inverses[which] + 0.1 * likely) / (pages[which] + 0.1)

@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
+from netsim.policies import lpsm3_messages as messages
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
-from netsim.policies.lpsm3_state import ROOM
+from netsim.policies.lpsm3_state import AGES_NS, ROOM
 from netsim.policies.protocol import Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
@@ -513,7 +514,7 @@ def test_what_a_window_may_be_holding_back_is_planned_for_as_long_as_it_may():
 
 
 def test_messages_may_be_later_or_earlier_than_asked_for_by_what_they_were_before():
-    found = [rule.wanted_delay_s(0.3, balance, 30.0) for balance in (0.0, 6.0, -14.7, -60.0, 29.0, 14.7)]
+    found = [messages.wanted_delay_s(0.3, balance, 30.0) for balance in (0.0, 6.0, -14.7, -60.0, 29.0, 14.7)]
     assert found == near([0.3, 0.24, 0.447, 0.45, 0.15, 0.153])
 
 
@@ -572,7 +573,7 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
     def sought(least_w, most_w, halvings):
         work = blank()
         message_prices.renewal_followers(work, s["mean_rates"][MESSAGE], 100 * MS)
-        return message_prices.price_of_delay(work, s["mean_rates"][MESSAGE], rule.AGES_NS, s["ages"], 100 * MS,
+        return message_prices.price_of_delay(work, s["mean_rates"][MESSAGE], AGES_NS, s["ages"], 100 * MS,
             s["awake_w"], s["beacon_j"], s["wakeup_j"], 0.3 * 0.7, least_w, most_w, halvings)  # fmt: skip
 
     own.asked(1000)
